@@ -114,13 +114,13 @@ int import_job(const ConfigurationRequest& request, const std::string& output, c
   return kDone;
 }
 
-struct Arguments {
+struct ImportArguments {
   std::vector<std::string> files, set;
   ConfigurationRequest request;
   std::string output;
 };
 
-int run_import(const Arguments& a, const CommonOptions& common) {
+int run_import(const ImportArguments& a, const CommonOptions& common) {
   if (a.files.size() == 1 && !is_configuration(a.files[0])) {
     if (!a.output.empty())
       throw Error(
@@ -141,7 +141,7 @@ int run_import(const Arguments& a, const CommonOptions& common) {
 }  // namespace
 
 void add_import(CLI::App& app, CommonOptions& common, Run& run) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<ImportArguments>();
   CLI::App* sub =
       sub_command(app, common, "import", "What an ONNX file contains; or the job of another program's configuration");
   sub->add_option(

@@ -17,7 +17,7 @@ struct Network {
   bool two_stacks = false;  // encoder layers, then decoder layers
 };
 
-Network read_model(Settings& s, Draft& d) {
+Network read_network(Settings& s, Draft& d) {
   const std::string type = s.text("model_type", "");
   const std::string head =
       s.text("head", type == "gpt2" || type == "t5" || type == "mt5" ? "language" : "classification");
@@ -110,7 +110,7 @@ std::vector<std::int64_t> layers_by_ipu(Settings& s, const std::string& key, std
 void read_optimum(Settings& s, Draft& d) {
   const bool trains = s.text("task", "training") == "training";
   d.job["task"] = trains ? "training" : "inference";
-  const Network network = read_model(s, d);
+  const Network network = read_network(s, d);
   // Inference has keys of its own, and training's where they are absent.
   const auto key = [&](const std::string& name) {
     return !trains && s.has("inference_" + name) ? "inference_" + name : name;

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 // Numbers of the network, and its defaults where the configuration has none (config/config.py of each example).
-void read_model(Settings& s, Draft& d) {
+void read_popxl_model(Settings& s, Draft& d) {
   json& model = d.model();
   const std::int64_t layers = s.integer("model.layers"), hidden = s.integer("model.hidden_size");
   const std::int64_t heads = s.integer("model.attention.heads");
@@ -103,7 +103,7 @@ void read_popxl(Settings& s, Draft& d) {
   const bool trains = s.has("training") && !s.boolean("model.eval", false);
   const bool squad = s.text("group", "") == "phased" && !s.has("model.mlm.mask_tokens");
   d.job["task"] = trains ? "training" : "inference";
-  read_model(s, d);
+  read_popxl_model(s, d);
   json& plan = d.plan();
   const std::int64_t t1 = s.integer("execution.tensor_parallel_1", 0), t2 = s.integer("execution.tensor_parallel_2", 1);
   plan["tensor_parallel"] = t1 > 0 ? json{t1, t2} : json(s.integer("execution.tensor_parallel", 1));

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-void read_bert_model(Settings& s, Draft& d, bool pretrains) {
+void read_tensorflow_model(Settings& s, Draft& d, bool pretrains) {
   json& model = d.model();
   if (s.has("bert_config.hidden_size")) {
     const std::int64_t hidden = s.integer("bert_config.hidden_size");
@@ -68,12 +68,12 @@ void read_stages(Settings& s, Draft& d) {
   plan["schedule"] = "grouped";
 }
 
-void read_bert(Settings& s, Draft& d) {
+void read_tensorflow_bert(Settings& s, Draft& d) {
   const std::string text = s.find("ipu_config.pipeline_stages") ? s.find("ipu_config.pipeline_stages")->dump() : "";
   const auto names = [&](const char* part) { return text.find("\"" + std::string(part) + "\"") != std::string::npos; };
   const bool pretrains = names("heads");
   d.job["task"] = "training";
-  read_bert_model(s, d, pretrains);
+  read_tensorflow_model(s, d, pretrains);
   if (!pretrains) d.model()["head"] = names("qa_head") ? "question_answering" : "classification";
   read_stages(s, d);
   json& plan = d.plan();
@@ -243,7 +243,7 @@ std::vector<ConfigurationFormat> tensorflow_formats() {
              return k.contains("ipu_config") && k["ipu_config"].is_object() &&
                     k["ipu_config"].contains("pipeline_stages");
            },
-           read_bert},
+           read_tensorflow_bert},
           {"ResNet-50, TensorFlow 2 examples", "configs.yml",
            [](const json& k) { return k.contains("micro-batch-size"); }, read_resnet}};
 }
