@@ -38,10 +38,6 @@ void add_bands(std::vector<KeyNumber>& numbers, const report::Index& index) {
   numbers[2].share = -1;
 }
 
-}  // namespace
-
-namespace {
-
 bool is_inference(const report::Index& index) {
   return std::ranges::any_of(index.facts(),
                              [](const auto& f) { return f.name() == "task" && f.value() == "inference"; });

@@ -233,7 +233,7 @@ SearchOptions search_options(const Job& job, const OutcomeOptions& options, cons
   out.warm = &warm;
   out.top = options.estimate ? 1 : options.top;
   out.time_limit = options.time_limit;
-  out.work_limit = options.time_limit > 0 ? 0 : kBudget.whole_work;
+  out.work_limit = work_limit_with(options.time_limit);
   out.runners_up = options.runners_up && !options.estimate;
   out.pareto = (options.pareto || job.json().contains("pareto")) && !options.estimate;
   out.find_fix = options.find_fix && !options.estimate;

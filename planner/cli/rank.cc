@@ -56,7 +56,7 @@ Ranked rank_pinned(const Job& job, const Outcome& free, const std::string& pinne
   for (const Job& part : job_parts(job)) {
     const WarmTables::Lease lease = warm.lease(part);
     search_options.time_limit = left.seconds();
-    search_options.work_limit = options.time_limit > 0 ? 0 : kBudget.whole_work;
+    search_options.work_limit = work_limit_with(options.time_limit);
     const Rank in_part = rank(*lease.tables, shown->plan.global_batch(), seconds, search_options);
     out.rank.samples_per_second = in_part.samples_per_second;
     out.rank.faster += in_part.faster;

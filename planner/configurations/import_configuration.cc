@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
+#include "model/data_folder.h"
 #include "model/error.h"
 #include "model/json_reader.h"
 #include "model/lower/graph_facts.h"
 #include "model/lower/serialise.h"
+#include "model/machine/load_machine.h"
 #include "planner/configurations/formats.h"
 #include "planner/configurations/read_file.h"
 #include "planner/job/job.h"
@@ -163,16 +166,10 @@ void set_parts(const Graph& graph, Draft& draft) {
 // Sets the first unit of each layer, and of what is around layers, as stages of a phase each.
 void set_phases(const Graph& graph, Draft& draft) {
   json stages = json::array(), phases = json::array();
-  std::string before;
-  std::int64_t number = 0;
-  for (const Unit& unit : graph.units) {
-    const std::string layer = unit.name.substr(0, unit.name.find('/'));
-    if (number == 0 || layer != before) {
-      phases.push_back(stages.size());
-      stages.push_back(number);
-    }
-    before = layer;
-    ++number;
+  for (std::size_t u = 0; u < graph.units.size(); ++u) {
+    if (u > 0 && graph.units[UnitId(u)].layer == graph.units[UnitId(u - 1)].layer) continue;
+    phases.push_back(stages.size());
+    stages.push_back(u);
   }
   draft.plan()["stages"] = std::move(stages);
   draft.plan()["phases"] = std::move(phases);
@@ -190,16 +187,18 @@ void set_machine(const ConfigurationRequest& request, Draft& draft, const std::s
     draft.job["machine"] = request.machine;
     return;
   }
-  static const std::vector<std::pair<std::int64_t, const char*>> pods = {{4, "ipu-pod4"},     {16, "ipu-pod16"},
-                                                                         {64, "ipu-pod64"},   {128, "ipu-pod128"},
-                                                                         {256, "ipu-pod256"}, {65536, "ipu-65536"}};
   const std::int64_t ipus = ipus_of(draft.plan());
-  const auto pod = std::ranges::find_if(pods, [&](const auto& p) { return p.first >= ipus; });
-  if (pod == pods.end())
-    throw Error(place,
-                "found a plan for " + std::to_string(ipus) + " IPUs, expected --machine with a machine that has them");
-  draft.job["machine"] = pod->second;
-  if (ipus < pod->first) draft.job["machine"] = {{"base", pod->second}, {"partition", ipus}};
+  std::optional<Machine> pod;
+  for (const std::string& name : machine_names()) {
+    if (!name.starts_with("ipu-pod")) continue;
+    Machine machine = load_machine(name);
+    if (machine.ipus >= ipus && (!pod || machine.ipus < pod->ipus)) pod = std::move(machine);
+  }
+  if (!pod)
+    throw Error(place, "found a plan for " + std::to_string(ipus) +
+                           " IPUs, more than an IPU-POD has; expected --machine with a machine that has them");
+  draft.job["machine"] = pod->name;
+  if (ipus < pod->ipus) draft.job["machine"] = {{"base", pod->name}, {"partition", ipus}};
   draft.note("machine: the smallest IPU-POD with " + std::to_string(ipus) + (ipus == 1 ? " IPU" : " IPUs") +
              ", of GC200; the configuration names none (--machine NAME)");
 }

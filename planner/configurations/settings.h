@@ -31,7 +31,6 @@ class Settings {
   std::vector<std::string> texts(const std::string& path);
 
   [[noreturn]] void fail(const std::string& path, const std::string& message) const;
-  const std::string& place() const { return place_; }
   // Keys that mean nothing to a plan: data, schedules of rates, logs. "x.*" stands for all below x.
   void skip(std::initializer_list<const char*> paths);
   // Returns "key = value" of all keys that nothing has asked for.

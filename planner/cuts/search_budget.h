@@ -102,4 +102,7 @@ struct SearchBudget {
 };
 inline constexpr SearchBudget kBudget{};
 
+// Returns SearchOptions::work_limit for a time limit in seconds: with a time limit none.
+inline std::int64_t work_limit_with(double time_limit) { return time_limit > 0 ? 0 : kBudget.whole_work; }
+
 }  // namespace superstep

@@ -60,11 +60,6 @@ void check_stop(const Problem& p) {
   if (p.options.stop && p.options.stop()) throw Stopped();
 }
 
-// Returns why the plan is not legal; empty if the plan is legal.
-std::string why_not_legal(const Problem& p, const Plan& plan) {
-  return check_plan(plan, p.tables.facts(plan.micro_batch), p.job.machine, p.tables.training());
-}
-
 // Cuts the setting of `stages` with memory limits times `factor`. Relaxes one limit alone before all limits together,
 // so that the overflow names the limit in the way. Returns false if larger limits may help. Skips tile factors below
 // `least_tile`. `stages` keeps its results from one factor to the next.
@@ -93,7 +88,7 @@ bool relax(const Problem& p, PipelineStages& stages, double factor, double least
     if (!cuts) continue;
     Plan found = with_cuts(plan, *cuts);
     p.cuts.pin_groups(found);
-    closest.illegal = why_not_legal(p, found);
+    closest.illegal = check_plan(found, p.tables.facts(found.micro_batch), p.job.machine, p.tables.training());
     if (!closest.illegal.empty()) return true;  // larger limits would not make the plan legal
     const double rate = static_cast<double>(plan.global_batch()) / static_cast<double>(cuts->cycles);
     if (factor < closest.factor || rate > closest.rate) {

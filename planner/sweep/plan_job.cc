@@ -195,7 +195,7 @@ PlannedJob plan_job(const Job& asked, SearchOptions options) {
   const TimeLeft left(options.time_limit);
   const auto search = [&](const Job& within) {
     options.time_limit = left.seconds();
-    options.work_limit = options.time_limit > 0 ? 0 : kBudget.whole_work;
+    options.work_limit = work_limit_with(options.time_limit);
     return plan_within(within, options);
   };
   const Found found = search_software_then_hardware(job, search, [](const Found& f) { return f.end; });

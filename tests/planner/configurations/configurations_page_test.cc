@@ -40,6 +40,7 @@ Row row_of(const json& given) {
   for (const json& file : given.at("files"))
     request.files.push_back(data_folder() + "/configurations/" + file.get<std::string>());
   request.name = given.value("name", "");
+  request.machine = given.value("machine", "");
   for (const json& set : given.value("set", json::array())) {
     const std::string text = set;
     request.more.emplace_back(text.substr(0, text.find('=')), text.substr(text.find('=') + 1));
