@@ -79,7 +79,7 @@ void UnitRunner::run(UnitId unit, FunctionId id, std::int64_t group, std::int64_
   pass_ = function.pass;
   const std::vector<OpId>& ops = graph_.units[unit].ops[static_cast<std::size_t>(pass_)];
   Standing standing(graph_, wiring_, unit, pass_);
-  const Bytes incoming = on_tile(standing.incoming());
+  for (const auto& [root, bytes] : on_tile(standing.incoming())) standing.comes_in(root, bytes);
   for (std::size_t position = 0; position < ops.size(); ++position) {
     if (wiring_.joins.count(ops[position])) continue;
     const std::span<const Step> steps = steps_of(function, position);
@@ -88,8 +88,7 @@ void UnitRunner::run(UnitId unit, FunctionId id, std::int64_t group, std::int64_
     gathered_.clear();
     run_op(ops[position], steps);
     const Bytes results = standing.during(position, [&](TensorId t) { return result_on_tile(t, steps); });
-    if (arithmetic_ == Arithmetic::device)
-      note_live(id, position, incoming + results + gathered(graph_.ops[ops[position]]));
+    if (arithmetic_ == Arithmetic::device) note_live(id, position, results + gathered(graph_.ops[ops[position]]));
     drop(standing.over(position));
   }
 }
@@ -108,15 +107,14 @@ Bytes UnitRunner::on_tile(TensorId t) {
   return on_tile(largest);
 }
 
-// Of tensors and views of them: one of those that show the same.
-Bytes UnitRunner::on_tile(const std::set<TensorId>& tensors) {
+// Of tensors and views of them, by root: the largest of those that show the same.
+std::map<TensorId, Bytes> UnitRunner::on_tile(const std::set<TensorId>& tensors) {
   std::map<TensorId, Bytes> by_root;
   for (TensorId t : tensors) {
     Bytes& bytes = by_root[wiring_.root[static_cast<std::size_t>(t.index)]];
     bytes = std::max(bytes, on_tile(t));
   }
-  return std::accumulate(by_root.begin(), by_root.end(), Bytes(0),
-                         [](Bytes sum, const auto& entry) { return sum + entry.second; });
+  return by_root;
 }
 
 // A summand of a weight's gradient goes slice by slice, or is made where the others are; an update is made slice by

@@ -46,7 +46,7 @@ class UnitRunner {
   void remake(const Op& reader, Standing& standing);
   Bytes on_tile(Bytes on_ipu) const;
   Bytes on_tile(TensorId t);
-  Bytes on_tile(const std::set<TensorId>& tensors);
+  std::map<TensorId, Bytes> on_tile(const std::set<TensorId>& tensors);
   Bytes result_on_tile(TensorId t, std::span<const Step> steps);
   Bytes gathered(const Op& op);
   Bytes loaded_state(const Function& update) const;

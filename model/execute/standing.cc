@@ -11,11 +11,15 @@ namespace superstep {
 Standing::Standing(const Graph& graph, const Wiring& wiring, UnitId unit, Pass pass)
     : graph_(graph), wiring_(wiring), ops_(graph.units[unit].ops[static_cast<std::size_t>(pass)]) {
   const auto u = static_cast<std::size_t>(unit.index);
-  if (pass == Pass::forward) incoming_ = wiring.forward[u];
+  if (pass == Pass::forward) {
+    incoming_ = wiring.forward[u];
+    for (TensorId t : wiring.forward[u + 1]) crossing_.insert(root(t));
+  }
   if (pass == Pass::backward) {
     incoming_ = wiring.backward[u + 1];
     for (TensorId t : wiring.backward[u]) crossing_.insert(root(t));
   }
+  for (TensorId t : incoming_) came_in_.insert(root(t));
   for (const auto& [old, made] : graph.updates) old_.emplace(made, old);
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const Op& op = graph.ops[ops_[i]];
@@ -26,7 +30,7 @@ Standing::Standing(const Graph& graph, const Wiring& wiring, UnitId unit, Pass p
     for (TensorId t : op.outputs) {
       const auto at = static_cast<std::size_t>(t.index);
       sharing_[root(t)].push_back(t);
-      if (pass == Pass::forward && wiring.leaves[at]) crossing_.insert(root(t));
+      if (pass == Pass::forward && wiring.leaves[at]) (came_in_.count(root(t)) ? kept_ : crossing_).insert(root(t));
       if (pass == Pass::forward && wiring.kept[at]) kept_.insert(root(t));
     }
   }
@@ -77,7 +81,7 @@ std::vector<TensorId> Standing::over(std::size_t position) {
   }
   std::vector<TensorId> gone;
   for (TensorId r : ended) {
-    const bool made = standing_.erase(r) > 0;  // not what these are only views of
+    const bool made = standing_.erase(r) > 0 && came_in_.count(r) == 0;  // not what these are only views of
     if (kept_.count(r) || old_.count(r)) continue;
     if (made) gone.push_back(r);
     gone.insert(gone.end(), sharing_[r].begin(), sharing_[r].end());

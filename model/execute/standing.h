@@ -17,10 +17,12 @@ class Standing {
  public:
   Standing(const Graph& graph, const Wiring& wiring, UnitId unit, Pass pass);
 
-  // Results of other units, or views of them, that stand all through the pass.
+  // Results of other units, or views of them, that stand when the pass begins.
   const std::set<TensorId>& incoming() const { return incoming_; }
 
   using BytesOf = std::function<Bytes(TensorId)>;
+  // `root`, of incoming tensors, stands with `bytes`: to its last reader here, or to the end if other units read it.
+  void comes_in(TensorId root, Bytes bytes) { standing_[root] = bytes; }
   // `t`, a result of the forward pass, is there again.
   void remade(TensorId t, Bytes bytes) { standing_[t] = bytes; }
   // What stands while the op at `position` computes, its results included: each takes the place of an operand of its
@@ -33,13 +35,13 @@ class Standing {
   const Graph& graph_;
   const Wiring& wiring_;
   const std::vector<OpId>& ops_;
-  std::set<TensorId> incoming_;
+  std::set<TensorId> incoming_, came_in_;              // came_in_: their roots
   std::map<TensorId, std::size_t> last_use_;           // position of the last reader of a tensor or its views
   std::map<TensorId, std::vector<TensorId>> sharing_;  // views made here, and what they show
   std::map<TensorId, TensorId> old_;                   // of new values: the ones that they replace
   std::set<TensorId> crossing_;                        // read by other units in this pass
-  std::set<TensorId> kept_;                            // forward: read by this unit's backward pass
-  std::map<TensorId, Bytes> standing_;                 // made here; what is only kept counts to its last reader here
+  std::set<TensorId> kept_;                            // forward: values are read after the pass
+  std::map<TensorId, Bytes> standing_;                 // by root; what is only kept counts to its last reader here
 
   TensorId root(TensorId t) const { return wiring_.root[static_cast<std::size_t>(t.index)]; }
   bool replaces_old(TensorId t, std::size_t position) const;

@@ -37,6 +37,20 @@ std::string check_lenders(const Plan& plan, const Machine& machine) {
   return "";
 }
 
+// Boundaries between phases stay on the tiles where the next phase needs them there, and no later one.
+std::string check_boundaries(const Plan& plan, bool training) {
+  if (!plan.boundaries_stay()) return "";
+  const std::string field = "location.activations in_processor keeps boundaries between phases on the tiles, but ",
+                    instead = "; use streaming";
+  if (training) return field + "backward passes need those of all phases" + instead;
+  if (plan.pipeline_stages > 1)
+    return field + "the next phase begins on another of the " + number(plan.pipeline_stages) + " IPU groups" + instead;
+  if (plan.phase_order == PhaseOrder::phase_outer)
+    return field + "phase_outer has those of all micro-batches at once" + instead +
+           ", or phase_order micro_batch_outer";
+  return "";
+}
+
 std::string check_structure(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training) {
   const auto units = static_cast<std::int64_t>(facts.graph.units.size());
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
@@ -70,6 +84,7 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
       plan.location.weights != Location::in_processor || plan.location.optimizer_state != Location::in_processor ||
       plan.location.gradients != Location::in_processor || plan.location.activations != Location::in_processor;
   if (std::string why = check_lenders(plan, machine); !why.empty()) return why;
+  if (std::string why = check_boundaries(plan, training); !why.empty()) return why;
   if (streams && !machine.has_streaming()) return machine.name + " has no Streaming Memory";
   return "";
 }

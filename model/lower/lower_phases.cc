@@ -60,8 +60,7 @@ void phase_activations(const Lowering& l, Node& to, const StageSpan& s, std::int
                        bool forward) {
   const bool first = s.position == 0, last = s.position + 1 == depth;
   const Bytes in = l.held.stored_boundary(s.begin), out = l.held.stored_boundary(s.end);
-  const Location where =
-      l.plan.location.activations == Location::in_processor ? Location::streaming : l.plan.location.activations;
+  const Location where = l.plan.location.activations;
   const Cargo into{Data::activations, {unit_id(s.begin)}}, out_of{Data::activations, {unit_id(s.end)}};
   const Cargo back{Data::activation_gradients, into.units}, from_next{Data::activation_gradients, out_of.units};
   if (forward) {

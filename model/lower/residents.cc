@@ -62,7 +62,7 @@ bool away(Location l) { return l == Location::streaming || l == Location::remote
 // In front of a stage of a phase, of all micro-batches that run through the phase before the next one. Inference stores
 // nothing within a phase.
 Bytes stored_boundaries(const Holdings& h, const StageSpan& s) {
-  if (!h.table.training() && s.position > 0) return Bytes(0);
+  if (h.plan.boundaries_stay() || (!h.table.training() && s.position > 0)) return Bytes(0);
   return h.stored_boundary(s.begin) *
          (h.plan.phase_order == PhaseOrder::phase_outer ? h.plan.gradient_accumulation : 1);
 }

@@ -80,18 +80,34 @@ std::vector<TensorId> UnitMemory::incoming() const {
   return tensors;
 }
 
+std::set<TensorId> UnitMemory::roots_of_outgoing() const {
+  const auto u = static_cast<std::size_t>(unit_.index);
+  std::set<TensorId> roots;
+  for (TensorId t : pass_ == Pass::backward ? facts_.gradients[u] : facts_.boundary[u + 1])
+    roots.insert(facts_.root(t));
+  return roots;
+}
+
 Bytes UnitMemory::add_incoming(const std::function<Bytes(TensorId)>& bytes_of) {
   std::map<TensorId, Bytes> by_root;
   for (TensorId t : incoming()) {
     Bytes& bytes = by_root[facts_.root(t)];
     bytes = std::max(bytes, bytes_of(t));
   }
+  const std::set<TensorId> outgoing = roots_of_outgoing();
   Bytes sum(0);
   for (const auto& [root, bytes] : by_root) {
     sum += bytes;
-    always_.push_back({root, false, false, bytes, step_, 0});
+    if (find(root) == nullptr) {
+      always_.push_back({root, false, false, bytes, step_, 0});
+      live_bytes_ += bytes, live_keeping_ += bytes;
+      continue;
+    }
+    Root& r = at(root);
+    r.only_backward = pass_ == Pass::forward && outgoing.count(root) == 0;
+    r.stays = r.only_backward || outgoing.count(root) > 0;
+    hold(root, bytes);
   }
-  live_bytes_ += sum, live_keeping_ += sum;
   return sum;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "model/lower/graph_facts.h"
@@ -23,8 +24,9 @@ class UnitMemory {
   Bytes live_keeping() const { return live_keeping_; }  // forward: live bytes if all tensors that backward reads stay
   bool holds(TensorId t) const;                         // true if the root of `t` is live
 
-  // Adds the tensors that cross into this pass of the unit, which are live all the time. If a tensor crosses as several
-  // views, the largest counts. Returns the sum of the bytes added.
+  // Adds the tensors that cross into this pass of the unit. Each is live to its last reader here, or to the end if the
+  // pass goes on to units that read it. If a tensor crosses as several views, the largest counts. Returns the sum of
+  // the bytes added.
   Bytes add_incoming(const std::function<Bytes(TensorId)>& bytes_of);
   // Returns the ops that make the root of `t` again (GraphFacts::remade). Null: the root is live, or needs no such ops.
   const std::vector<OpId>* to_remake(TensorId t) const;
@@ -80,7 +82,8 @@ class UnitMemory {
   std::int32_t step_ = 0;
 
   std::vector<TensorId> incoming() const;
-  const Root* find(TensorId t) const;  // the root of `t`; null: no op of this pass reads or makes the root
+  std::set<TensorId> roots_of_outgoing() const;  // read by units that this pass goes on to
+  const Root* find(TensorId t) const;            // the root of `t`; null: no op of this pass reads or makes the root
   Root& at(TensorId t);
   void free_root(Root& r);
   void end(LiveRange range);

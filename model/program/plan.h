@@ -151,6 +151,8 @@ struct Plan {
   std::int64_t global_batch() const { return replica_batch() * replicas; }            // samples per step
   // True for phased execution: several phases, or phase order micro_batch_outer.
   bool phased() const { return phases.size() > 1 || phase_order == PhaseOrder::micro_batch_outer; }
+  // True if boundaries between phases stay on the tiles: only in inference (check_plan()).
+  bool boundaries_stay() const { return phased() && location.activations == Location::in_processor; }
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -115,7 +115,7 @@ struct Footprint {
   Bytes peak_keeping;   // forward: `peak` if all tensors that the backward pass reads stay
   Bytes kept;           // forward: results that this unit's backward pass reads
   Bytes crossing;       // forward: results that only later units read
-  Bytes incoming;       // live from the start: forward results of earlier units, or gradients from later units
+  Bytes incoming;       // live at the start: forward results of earlier units, or gradients from later units
   Bytes exchange_code;  // code of exchanges and collectives; for a range of bounds, of those that all bounds lead to
   VertexSet vertices;   // kinds of vertex that run
   CapRange caps;        // all bounds on temporary memory that give exactly these steps

@@ -114,8 +114,9 @@ void read_popxl(Settings& s, Draft& d) {
   plan["placement"] = "t-p-r";
   plan["io_tiles"] = 0;
   plan["load"] = "on_demand";
-  plan["phase_order"] = "phase_outer";
-  plan["location"] = {{"weights", "streaming"}, {"activations", "streaming"}, {"code", "in_processor"}};
+  plan["phase_order"] = trains ? "phase_outer" : "micro_batch_outer";
+  plan["location"] = {
+      {"weights", "streaming"}, {"activations", trains ? "streaming" : "in_processor"}, {"code", "in_processor"}};
   const bool shares = t1 > 0 || (trains && (s.has("model.d_ff") || s.has("model.attention.rotary_dim")));
   plan["activation_sharding"] = shares && trains ? "stored" : "none";
   plan["precision"] = {{"partials", squad && !trains ? "fp32" : "fp16"}};
@@ -128,7 +129,6 @@ void read_popxl(Settings& s, Draft& d) {
     read_training(s, d, squad);
   else if (s.integer("execution.io_tiles", 0, 0) > 0)
     d.note("io_tiles of inference set tiles aside that nothing uses; left out");
-  if (!trains) d.lacks("boundaries between phases stay on the chip in the example; here they go to Streaming Memory");
   d.one_phase_per_layer = true;
   d.note("a phase for the embedding, each layer and the head, as the example's code has it");
   d.lacks(s, "execution.group_quantise_weights", "weights of 4 bits", 0);

@@ -149,8 +149,7 @@ UnitNumbers SettingParts::stash_numbers(const Plan& plan, std::size_t unit) cons
   const bool shards = plan.activation_sharding != ActivationSharding::none;
   p.boundary = (shards ? boundary.shard_tile : boundary.tile).value;
   p.boundary_ipu = (shards ? boundary.shard : boundary.bytes).value;
-  const Location at = plan.location.activations;
-  p.move = streaming(p.boundary_ipu, at == Location::in_processor ? Location::streaming : at);
+  p.move = streaming(p.boundary_ipu, plan.location.activations);
   if (shards) {
     p.join = join_all_.of(boundary.gather_all.value) + join_rest_.of(boundary.gather_rest.value);
   }
@@ -461,7 +460,7 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Subset& subset) c
   for (std::size_t a = subset.begin[SettingSpace::stash_axis]; a < subset.end[SettingSpace::stash_axis];
        ++a, first = false) {
     const Location at = space_.stashes[a].at;
-    const bool remote_tile = remote(at), ddr = s.phased_ ? !remote_tile : away(at);
+    const bool remote_tile = remote(at), ddr = away(at);
     const std::int64_t entries = at == Location::in_processor ? INT64_MAX : 2;
     const double to = s.phased_ ? 0 : rate(at);
     s.stash_remote_tile_ = first ? remote_tile : s.stash_remote_tile_ && remote_tile;

@@ -51,6 +51,7 @@ Plan pinned_plan(const Job& job, const GraphFacts& facts, const Cell& cell) {
   const bool outside = plan.location.weights != Location::in_processor && !job.pins.one_phase();
   const bool phased = outside || !job.pins.may_be_one_phase();
   if (phased && job.pins.optimizer_state.empty()) plan.location.optimizer_state = Location::streaming;
+  if (phased && job.pins.activations.empty()) plan.location.activations = Location::streaming;
   if (phased && job.pins.weights.empty()) plan.location.weights = Location::streaming;
   const std::int64_t pinned = job.pins.stage_count();
   cut_arbitrarily(job, facts, pinned > 0 ? pinned : cell.stages, phased, plan);

@@ -166,10 +166,14 @@ class PinCheck {
     if (only_inside(pins_.weights))
       fail("location/weights",
            "found in_processor with several phases, whose weights come from outside the processor; expected streaming");
-    if (only_inside(pins_.activations))
-      fail(
-          "location/activations",
-          "found in_processor with several phases, which hand boundaries on outside the processor; expected streaming");
+    if (job_.task == Task::training && only_inside(pins_.activations))
+      fail("location/activations",
+           "found in_processor with several phases, whose boundaries wait for backward passes outside the processor; "
+           "expected streaming");
+    if (only_inside(pins_.activations) && !allows(pins_.pipeline_stages, 1))
+      fail("location/activations",
+           "found in_processor with several phases on several IPU groups, which hand boundaries on outside the "
+           "processor; expected streaming, or pipeline_stages 1");
     if (job_.task == Task::training && only_inside(pins_.optimizer_state))
       fail("location/optimizer_state", "found in_processor with several phases, expected streaming");
     if (!job_.machine.has_streaming())

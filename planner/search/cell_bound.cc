@@ -179,7 +179,7 @@ CellBounds::StorageRates CellBounds::storage_rates(const Cell& c) const {
   if (training_) out.update = cheapest_update(c);
   if (!may_be_phased_) return out;
   const double clock = job_.machine.chip.clock.value;
-  // Boundaries that are pinned in the processor go through Streaming Memory.
+  // Rates of boundaries that do not stay on the tiles.
   std::vector<Location> stash = job_.pins.activations;
   std::replace(stash.begin(), stash.end(), Location::in_processor, Location::streaming);
   for (const bool weights_on_remote_tile : {false, true}) {
@@ -220,9 +220,10 @@ std::int64_t CellBounds::least_phases(const Cell& cell, const PhaseNumbers& numb
       PhaseNumbers m = in_cycles(storage_rates, order, cell, numbers);
       // A plan has at least two phases, and the second phase has `taken` bytes per tile less.
       if (m.held > m.taken) least = std::min(least, PhaseRest(std::move(m), runs).least());
-      // phase_outer (all micro-batches at once) is never slower. But with phase_outer, boundaries on remote tiles take
-      // more room.
-      if (order == PhaseOrder::phase_outer && !storage_rates.boundaries_on_remote_tile) break;
+      // phase_outer (all micro-batches at once) is never slower where boundaries leave the tiles. But with phase_outer,
+      // boundaries on remote tiles take more room.
+      const bool may_win = storage_rates.boundaries_on_remote_tile || boundaries_may_stay(job_, cell);
+      if (order == PhaseOrder::phase_outer && !may_win) break;
     }
   }
   return least;
@@ -234,13 +235,14 @@ PhaseNumbers CellBounds::in_cycles(const PhaseRates& storage_rates, PhaseOrder o
   const bool outer = order == PhaseOrder::phase_outer;
   m.g = outer ? cell.accumulation : 1;
   m.repeats = outer ? 1 : cell.accumulation;
+  const double per_byte = !outer && boundaries_may_stay(job_, cell) ? 0 : storage_rates.move;
   std::int64_t weights = 0, boundary = INT64_MAX;
   for (PhaseNumbers::Unit& u : m.units) {
     const bool first = &u == &m.units.front();
     weights += u.load;
     if (!first) boundary = std::min(boundary, u.enter_forward);
     u.load = static_cast<std::int64_t>(storage_rates.load * static_cast<double>(u.load));
-    const auto move = static_cast<std::int64_t>(storage_rates.move * static_cast<double>(u.enter_forward));
+    const auto move = static_cast<std::int64_t>(per_byte * static_cast<double>(u.enter_forward));
     u.enter_forward = u.leave_forward = u.leave_backward = move;
     u.enter_backward = first ? move : 2 * move;
   }

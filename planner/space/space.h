@@ -54,6 +54,10 @@ std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool 
                                          std::optional<Execution> only = {});
 // Returns the number of settings of a cell by execution.
 std::array<double, kExecutions.size()> count_settings(const Job& job, const Cell& cell, bool defaults);
+// True if boundaries between phases may stay on the tiles in some plan of the cell (Plan::boundaries_stay()), of those
+// with phase order micro_batch_outer.
+bool boundaries_may_stay(const Job& job, const Cell& cell);
+
 // Returns the kinds (kind_of()) of the plans of a cell, each once.
 std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults, std::optional<Execution> only = {});
 // Returns all settings of a cell one by one, as plans. For small spaces.

@@ -206,8 +206,6 @@ class SettingLists {
     set_states(outside_);
     // A phase runs one direction at a time: the schedule has no effect, and the first one stands for all.
     space_.common.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];
-    std::vector<Location> stash_at = places(pins_.activations, outside_, Location::streaming);
-    std::erase(stash_at, Location::in_processor);
     for (const PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer},
                                           PhaseOrder::phase_outer, defaults_)) {
       space_.common.phase_order = order;
@@ -216,6 +214,8 @@ class SettingLists {
       set_gradients(leave ? outside_ : std::vector{Location::in_processor},
                     leave ? free_degrees_ : std::vector<std::int64_t>{1});
       stores_ = space_.storage_combinations(space_.all());
+      const std::vector<Location> stash_at =
+          boundary_places(boundaries_may_stay(job_, c_) && order == PhaseOrder::micro_batch_outer);
       for (const std::int64_t groups :
            defaults_ ? integers(pins_.phase_groups, {1}) : integers(pins_.phase_groups, {1, 2})) {
         if (c_.stages % groups != 0) continue;
@@ -225,6 +225,13 @@ class SettingLists {
     }
     space_.common.phase_order = PhaseOrder::phase_outer;
     space_.common.phase_groups = 1;
+  }
+
+  // Returns where boundaries between phases go. `stay`: they may stay on the tiles.
+  std::vector<Location> boundary_places(bool stay) const {
+    std::vector<Location> at = places(pins_.activations, stay ? everywhere_ : outside_, Location::streaming);
+    if (!stay) std::erase(at, Location::in_processor);
+    return at;
   }
 
   void loads(const std::vector<Location>& stash_at) {
@@ -291,6 +298,11 @@ class SettingLists {
 };
 
 }  // namespace
+
+bool boundaries_may_stay(const Job& job, const Cell& cell) {
+  return job.task == Task::inference && cell.stages == 1 &&
+         (job.pins.activations.empty() || has(job.pins.activations, Location::in_processor));
+}
 
 bool frees_caps(const Job& job, bool defaults) { return !defaults && job.pins.available_memory_proportion.empty(); }
 

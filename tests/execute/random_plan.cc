@@ -73,10 +73,11 @@ Location draw_location(Dice& dice, bool outside) {
   return dice.of<Location>({Location::streaming, Location::streaming, Location::remote_machine, Location::remote_ipu});
 }
 
-void draw_memory(Dice& dice, Plan& plan) {
+void draw_memory(Dice& dice, Plan& plan, bool training) {
   const bool phased = plan.phased();
+  const bool may_stay = !training && plan.pipeline_stages == 1 && plan.phase_order == PhaseOrder::micro_batch_outer;
   plan.location = {draw_location(dice, phased), draw_location(dice, false), draw_location(dice, phased),
-                   draw_location(dice, false), draw_location(dice, false)};
+                   draw_location(dice, phased && !may_stay), draw_location(dice, false)};
   plan.io_tiles = dice.one_in(3) ? 1 + dice.below(2) : 0;
   const auto schedule = [&] { return dice.one_in(2) ? LoadSchedule::preload : LoadSchedule::on_demand; };
   plan.load = {schedule(), schedule()};
@@ -115,7 +116,7 @@ Plan draw_plan(Dice& dice, const GraphSpec& spec, std::int64_t units) {
     const std::vector<Placement> orders = placements(plan.tensor_parallel.size(), plan.pipeline_stages, plan.replicas);
     plan.placement = orders[static_cast<std::size_t>(dice.below(std::ssize(orders)))];
   }
-  draw_memory(dice, plan);
+  draw_memory(dice, plan, spec.training());
   draw_sharding(dice, plan);
   plan.precision.weights = plan.precision.activations = spec.type;
   plan.precision.master = spec.master_weights;

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 struct World {
   explicit World(const nlohmann::json& m)
       : machine(load_machine(m, "test")), graph(test::small_gpt(2, 64, 32, 96)), facts(graph) {}
-  std::string why(const Plan& plan) const { return check_plan(plan, facts, machine, true); }
+  std::string why(const Plan& plan, bool training = true) const { return check_plan(plan, facts, machine, training); }
   Machine machine;
   Graph graph;
   GraphFacts facts;
@@ -58,6 +58,24 @@ TEST(CheckPlan, RemoteMemoryIsOutsideOfTheReplica) {
   EXPECT_THAT(pod.why(plan), HasSubstr("use streaming, or more replicas"));
   plan.location.optimizer_state = Location::remote_ipu;
   EXPECT_THAT(pod.why(plan), HasSubstr("needs an IPU outside of the replica, but its 16 IPUs are all of ipu-pod16"));
+}
+
+TEST(CheckPlan, BoundariesOfPhasesStayWhereTheNextPhaseNeedsThemAtOnce) {
+  const World world("ipu-pod4");
+  Plan plan = replicas(4);
+  plan.stages = plan.phases = {0, 1}, plan.stage_ipu = {0, 0};
+  plan.location.weights = plan.location.optimizer_state = Location::streaming;
+  plan.recompute = {Recompute::layer, Recompute::layer};
+  plan.phase_order = PhaseOrder::micro_batch_outer;
+  EXPECT_EQ(world.why(plan, false), "");
+  EXPECT_THAT(world.why(plan), HasSubstr("but backward passes need those of all phases; use streaming"));
+  plan.phase_order = PhaseOrder::phase_outer;
+  EXPECT_THAT(world.why(plan, false), HasSubstr("or phase_order micro_batch_outer"));
+  plan.replicas = plan.pipeline_stages = 2, plan.phase_order = PhaseOrder::micro_batch_outer;
+  EXPECT_THAT(world.why(plan, false), HasSubstr("begins on another of the 2 IPU groups; use streaming"));
+  plan.location.activations = Location::streaming;
+  EXPECT_EQ(world.why(plan, false), "");
+  EXPECT_EQ(world.why(plan), "");
 }
 
 // hidden 64, ffn 256, vocabulary 96, 32 positions, heads of 16.

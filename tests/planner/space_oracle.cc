@@ -344,7 +344,6 @@ class SpaceCounter {
     const std::set<Location> beyond = outside_places(s);
     std::set<Location> weights = places(s, pins_.weights, beyond);
     weights.erase(Location::in_processor);
-    const std::set<Location> stashes = places(s, pins_.activations, beyond);
     Integers io(kIoTiles.begin(), kIoTiles.end());
     if (pins_.io_tiles && !pins_.io_tiles->values.empty())
       io = {pins_.io_tiles->values.begin(), pins_.io_tiles->values.end()};
@@ -356,6 +355,10 @@ class SpaceCounter {
     for (const PhaseOrder order : orders) {
       // Gradients of phases that do all their micro-batches at once stay.
       const std::int64_t stored = storage(s, weights, training_ && order == PhaseOrder::micro_batch_outer, true);
+      // Boundaries stay where the same IPUs read them at once, and nothing later.
+      const bool stay = !training_ && s.stages == 1 && order == PhaseOrder::micro_batch_outer;
+      std::set<Location> stashes = places(s, pins_.activations, stay ? with_inside(beyond) : beyond);
+      if (!stay) stashes.erase(Location::in_processor);
       for (std::int64_t groups : {1, 2}) {
         // Two groups of IPUs take turns.
         if (s.stages % groups != 0 || !holds(pins_.phase_groups, groups)) continue;

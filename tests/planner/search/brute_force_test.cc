@@ -81,9 +81,9 @@ TEST(BruteForce, AgreesWithTheSearchWhereStashesAreJoined) {
 // Where a bound on temporary memory alone has to be tight for layers that have much live beside it.
 TEST(BruteForce, AgreesWithTheSearchWhereBoundsCountWhatIsLive) {
   int faster = 0;
-  for (const int kib : {30, 34}) {
+  for (const int kib : {32, 34}) {
     SCOPED_TRACE(kib);
-    nlohmann::json job = two_layers(32, 128, 64, (std::to_string(kib) + " KiB").c_str(), 1);
+    nlohmann::json job = two_layers(32, 192, 64, (std::to_string(kib) + " KiB").c_str(), 1);
     job["optimizer"] = {{"kind", "sgd_momentum"}};
     job["batch"] = {{"global", 4}};
     job["plan"] = {{"io_tiles", 0}, {"placement", "t-p-r"}, {"load", "on_demand"}, {"prefetch_depth", 1}};
@@ -101,6 +101,24 @@ TEST(BruteForce, AgreesWithTheSearchWhereBoundsCountWhatIsLive) {
     expect_agreement(job);
   }
   EXPECT_GT(faster, 0);
+}
+
+// Boundaries between phases of inference stay on the tiles, which takes less time and no more room.
+TEST(BruteForce, AgreesWithTheSearchWhereBoundariesOfPhasesStay) {
+  int stay = 0;
+  for (const int kib : {24, 30, 34}) {
+    SCOPED_TRACE(kib);
+    nlohmann::json job = two_layers(32, 128, 64, (std::to_string(kib) + " KiB").c_str(), 2);
+    job["task"] = "inference";
+    job["batch"] = {{"global", 8}};
+    job["plan"] = {{"io_tiles", 0},       {"placement", "t-p-r"}, {"tensor_parallel", 1},
+                   {"prefetch_depth", 1}, {"load", "on_demand"},  {"available_memory_proportion", 0.1}};
+    World world(job);
+    const SearchResult found = searched(world, false);
+    if (!found.best.empty() && found.best[0].plan.boundaries_stay()) ++stay;
+    expect_agreement(job);
+  }
+  EXPECT_GT(stay, 0);
 }
 
 // What other IPUs' tiles hold for phases, and these for them, takes room beside every phase.
