@@ -34,7 +34,7 @@ Array load_tensor(const std::filesystem::path& path) {
   if (!onnx_import::our_type(type) || type == onnx_import::kBfloat16) {
     throw Error(path.string(), "values of type " + onnx_import::type_name(type));
   }
-  const onnx_import::StoredTensor stored = onnx_import::read_tensor(tensor, path.parent_path(), true);
+  const onnx_import::StoredTensor stored = onnx_import::read_tensor(tensor, path, true);
   if (!stored.data) throw Error(path.string(), "a tensor without values");
   return *stored.data;
 }

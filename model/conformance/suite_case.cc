@@ -18,6 +18,7 @@ using onnx_file::ValueInfoProto;
 
 // Why no tensor of ours can hold the value; empty when one can.
 std::string objection(const ValueInfoProto& info) {
+  if (!info.has_type()) return "";  // inferred
   if (!info.type().has_tensor_type()) return "not a tensor: a sequence or an optional value";
   const std::int32_t type = info.type().tensor_type().elem_type();
   if (onnx_import::our_type(type) && type != onnx_import::kBfloat16) return "";
@@ -47,7 +48,7 @@ std::string objection(const onnx_file::GraphProto& graph) {
 
 // Types as in the file; inputs that decide shapes become constants.
 ImportResult import_case(const ConformanceCase& c, const std::map<std::string, Array>& inputs) {
-  ImportOptions options{.keep_types = true, .write_out_control_flow = true};
+  ImportOptions options{.keep_types = true};
   for (const auto& [name, value] : inputs) options.input_shapes[name] = value.info.shape;
   for (;;) {
     ImportResult result = import_onnx(c.model.string(), options);

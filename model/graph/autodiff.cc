@@ -17,10 +17,11 @@ std::vector<bool> marks(const Graph& graph, const std::vector<TensorId>& on) {
   return all;
 }
 
-std::vector<TensorId> weights(const Graph& graph) {
+std::vector<TensorId> trained_weights(const Graph& graph) {
   std::vector<TensorId> all;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (graph.tensors[TensorId(i)].kind == TensorKind::weight) all.emplace_back(i);
+    const Tensor& tensor = graph.tensors[TensorId(i)];
+    if (tensor.kind == TensorKind::weight && !tensor.frozen) all.emplace_back(i);
   }
   return all;
 }
@@ -186,7 +187,7 @@ std::map<TensorId, TensorId> add_gradients(Graph& graph, LossScaling scaling) {
   GraphBuilder builder(graph);
   builder.set_pass(Pass::backward);
   builder.set_samples(&samples);
-  Backward backward(builder, weights(graph));
+  Backward backward(builder, trained_weights(graph));
   backward.run(graph.loss, scaling);
   return backward.weight_gradients();
 }

@@ -118,8 +118,9 @@ class GraphBuilder {
   TensorId batch_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon);
   TensorId linear(TensorId a, TensorId weight, TensorId bias);  // a W + bias; bias may be invalid
   TensorId dropout(TensorId a, double ratio);                   // ratio 0: a itself
-  // Mean of -log softmax(logits)[label] over the rows whose label is not `ignore`. `logits`: [rows, classes].
-  TensorId cross_entropy(TensorId logits, TensorId labels, std::int64_t ignore = -100);
+  // Mean of -log softmax(logits)[label] over the rows whose label is not `ignore`. `logits`: [rows, classes]. If all
+  // labels are `ignore`: 0, or NaN, as PyTorch and ONNX have it, if `of_none_is_nan`.
+  TensorId cross_entropy(TensorId logits, TensorId labels, std::int64_t ignore = -100, bool of_none_is_nan = false);
 
   // Sums `a` over dimensions until the result has `shape` (the adjoint of broadcasting).
   // `of_each_sample`: each sample has a sum of its own. Else the sample dimension is summed over even if the

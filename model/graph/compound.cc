@@ -152,7 +152,7 @@ TensorId GraphBuilder::dropout(TensorId a, double ratio) {
   return one("dropout", {a}, std::move(attrs), std::string_view(name).substr(scope_.empty() ? 0 : scope_.size() + 1));
 }
 
-TensorId GraphBuilder::cross_entropy(TensorId logits, TensorId labels, std::int64_t ignore) {
+TensorId GraphBuilder::cross_entropy(TensorId logits, TensorId labels, std::int64_t ignore, bool of_none_is_nan) {
   const DType type = statistics_type(info(logits).type);
   const TensorId peak = stop_gradient(reduce("max", logits, {-1}, true));
   const TensorId centred = binary("sub", logits, peak);
@@ -165,7 +165,7 @@ TensorId GraphBuilder::cross_entropy(TensorId logits, TensorId labels, std::int6
   for (std::size_t d = 0; d < info(labels).shape.size(); ++d) all.push_back(static_cast<std::int64_t>(d));
   const TensorId total = reduce("sum", binary("mul", loss, counted), all, false);
   const TensorId rows = reduce("sum", counted, all, false);
-  return binary("div", total, binary("max", rows, scalar(type, 1)));
+  return binary("div", total, of_none_is_nan ? rows : binary("max", rows, scalar(type, 1)));
 }
 
 }  // namespace superstep

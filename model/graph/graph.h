@@ -59,6 +59,7 @@ struct Tensor {
   TensorId weight;                    // weight_gradient, optimizer_state: the weight the tensor belongs to
   TensorId gradient_of;               // backward result: the tensor whose gradient this is, or is a summand of
   std::shared_ptr<const Array> data;  // values of a constant, or of a weight or state where known; else null
+  bool frozen = false;                // weight: not trained
   // True if the tensor is a constant in proportion to the number of samples in the micro-batch. For a batch of M
   // micro-batches the constant is M times as large.
   bool counts_samples = false;

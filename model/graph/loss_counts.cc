@@ -15,10 +15,10 @@ bool has_along(const Op& op, const Samples& samples) {
                      [&](TensorId t) { return t.valid() && samples.of(t).role == SampleRole::along; });
 }
 
-// Reductions with a mean over samples that the loss comes from without another op on samples in between.
-std::vector<OpId> means_in_loss(const Graph& graph) {
-  const Samples samples = find_samples(graph);
-  std::vector<OpId> means;
+// Ops that the loss comes from without another op on samples in between, in the order of the graph.
+template <class Wanted>
+std::vector<OpId> ops_in_loss(const Graph& graph, const Samples& samples, Wanted&& wanted) {
+  std::vector<OpId> found;
   std::vector<bool> seen(graph.tensors.size());
   std::vector<TensorId> open{graph.loss};
   while (!open.empty()) {
@@ -29,12 +29,25 @@ std::vector<OpId> means_in_loss(const Graph& graph) {
     const OpId id = graph.tensors[t].producer;
     if (!id.valid()) continue;
     const Op& op = graph.ops[id];
-    const Statistic statistic = statistic_of(op);
-    if (samples.ops[id].reduces && statistic.mean && statistic.across == 0) means.push_back(id);
+    if (wanted(id, op)) found.push_back(id);
     if (!has_along(op, samples)) open.insert(open.end(), op.inputs.begin(), op.inputs.end());
   }
-  std::sort(means.begin(), means.end());
-  return means;
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<OpId> means_in_loss(const Graph& graph) {
+  const Samples samples = find_samples(graph);
+  return ops_in_loss(graph, samples, [&](OpId id, const Op& op) {
+    const Statistic statistic = statistic_of(op);
+    return samples.ops[id].reduces && statistic.mean && statistic.across == 0;
+  });
+}
+
+// The factor of an op that does nothing but multiply what is no longer samples; 0: another op.
+double factor_of(const Op& op) {
+  if (op.def->name != "affine" || op.attrs.number("shift") != 0) return 0;
+  return op.attrs.number("scale");
 }
 
 // Makes room for `ops`, to run right after `at` in its unit.
@@ -114,7 +127,30 @@ void divide_by_count(Graph& graph, OpId id) {
   insert_after(graph, id, std::move(ops));
 }
 
+// result = x * factor becomes x / count.
+void divide_instead(Graph& graph, OpId id) {
+  const TensorId result = graph.ops[id].outputs[0], x = graph.ops[id].inputs[0];
+  const double factor = factor_of(graph.ops[id]);
+  const TensorId count = add_count(graph, graph.tensors[result].name + "/count", graph.info(x).type, 1 / factor);
+  graph.ops[id] = add_op(graph, id, "div", result, {x, count});
+}
+
 }  // namespace
+
+void count_samples_in_factors(Graph& graph, const std::function<Graph()>& twice) {
+  if (!graph.loss.valid()) return;
+  const Samples samples = find_samples(graph);
+  const std::vector<OpId> factors = ops_in_loss(graph, samples, [&](OpId, const Op& op) {
+    return factor_of(op) != 0 && !has_along(op, samples) && samples.of(op.inputs[0]).role == SampleRole::sum;
+  });
+  if (factors.empty()) return;
+  const Graph larger = twice();
+  if (larger.ops.size() != graph.ops.size()) return;
+  for (const OpId id : factors) {
+    const double here = factor_of(graph.ops[id]), there = factor_of(larger.ops[id]);
+    if (std::abs(2 * there - here) <= 1e-9 * std::abs(here)) divide_instead(graph, id);
+  }
+}
 
 void count_samples_in_loss(Graph& graph) {
   if (!graph.loss.valid()) return;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,11 @@ Samples find_samples(const Graph& graph);
 // the forward graph, before gradients are added. Means that ops on samples read are not replaced; find_samples()
 // reports them as faults.
 void count_samples_in_loss(Graph& graph);
+
+// Replaces factors of the loss that are in proportion to 1 / samples (a sum divided by the number of samples, which the
+// exporter took from a shape) by divisions by constants that count samples. `twice` returns the graph of the same model
+// for twice as many samples, and is called if the loss has a factor at all. Call this on the forward graph.
+void count_samples_in_factors(Graph& graph, const std::function<Graph()>& twice);
 
 // Values of the whole batch that must be known before its first micro-batch runs.
 struct AheadOfBatch {

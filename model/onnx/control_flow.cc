@@ -18,6 +18,9 @@ const GraphProto& subgraph(Node& n, std::string_view name) {
 }
 
 Results if_else(Node& n, const AddGraph& add) {
+  if (!n.known(n.in(0)))
+    throw Unsupported{
+        "the data decide which branch is taken; export the model without it (often it is post-processing)", n.in(0)};
   const bool condition = n.number(0, "condition") != 0;
   const GraphProto &yes = subgraph(n, "then_branch"), &no = subgraph(n, "else_branch");
   return add(condition ? yes : no, {});
@@ -38,6 +41,13 @@ TensorId stacked(GraphBuilder& b, const std::vector<TensorId>& parts, std::int64
 Results loop(Node& n, const AddGraph& add) {
   GraphBuilder& b = n.b;
   const GraphProto& body = subgraph(n, "body");
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    if (n.has(i) && !n.known(n.in(i)))
+      throw Unsupported{
+          "the data decide how many turns there are; export the model without the loop (often it is "
+          "post-processing)",
+          n.in(i)};
+  }
   const double given = n.has(0) ? n.number(0, "trip count") : std::numeric_limits<double>::infinity();
   bool goes_on = !n.has(1) || n.number(1, "condition") != 0;
   Results carried;
@@ -54,7 +64,9 @@ Results loop(Node& n, const AddGraph& add) {
     const Results out = add(body, in);
     const Array* condition = n.known(out[0]);
     if (!condition)
-      throw Unsupported{"the condition of turn " + std::to_string(turn) + " is not known when importing", out[0]};
+      throw Unsupported{"the data decide whether there is a turn " + std::to_string(turn + 1) +
+                            "; export the model without the loop (often it is post-processing)",
+                        out[0]};
     goes_on = condition->at(0) != 0;
     carried.assign(out.begin() + 1, out.begin() + 1 + static_cast<std::ptrdiff_t>(states));
     for (std::size_t i = 0; i < scanned.size(); ++i) scanned[i].push_back(out[1 + states + i]);

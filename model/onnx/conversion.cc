@@ -53,12 +53,11 @@ class RestoredNames {
 
 class Converter {
  public:
-  Converter(const ModelFile& file, const ImportOptions& options, const Conversion* as_in_file)
-      : file_(file),
-        options_(options),
-        readers_(find_readers(file)),
-        b_(to_.graph),
-        context_{options, readers_.read, has_loss(file), 0, nullptr, nullptr, &to_.names} {
+  Converter(const ModelFile& file, const ImportOptions& options, const Readers& readers, const Conversion* as_in_file)
+      : file_(file), options_(options), readers_(readers), b_(to_.graph), context_{options,        readers_.read,
+                                                                                   has_loss(file), 0,
+                                                                                   nullptr,        nullptr,
+                                                                                   &to_.names} {
     if (!as_in_file) return;
     context_.as_in_file = &as_in_file->infos;
     context_.integers_in_file = &as_in_file->integers;
@@ -71,6 +70,7 @@ class Converter {
     context_.file_batch = to_.file_batch;
     for (const NodeProto* node : order) add(*node);
     check_outputs();
+    note_numbers_of_code();
     for (const auto& [name, t] : to_.names) note(name, t);
     return std::move(to_);
   }
@@ -91,16 +91,19 @@ class Converter {
     throw Error(file_.path, "node \"" + label(node) + "\" (" + node.op_type() + "): " + message);
   }
 
+  // Files do not always say the version of a domain that has but one.
+  std::int64_t opset_of(const std::string& domain) const {
+    const auto at = file_.opsets.find(domain);
+    return at == file_.opsets.end() ? 1 : at->second;
+  }
+
   // Why a node cannot be imported whatever its operands are; empty when it may.
   std::string objection(const NodeProto& node, const Handler* handler) const {
     const std::string domain = domain_of(node.domain());
-    if (!domain.empty() && domain != kTrainingDomain) return "operators of domain \"" + domain + "\" are not imported";
-    if (is_control_flow(domain, node.op_type())) {
-      return options_.write_out_control_flow ? "" : "nested control flow";
-    }
-    if (is_sequence_op(domain, node.op_type())) return "";
-    if (!handler) return "operator not imported";
-    const std::int64_t opset = file_.opsets.at(domain);
+    if (is_control_flow(domain, node.op_type()) || is_sequence_op(domain, node.op_type())) return "";
+    if (!handler)
+      return domain.empty() ? "operator not imported" : "operator of domain \"" + domain + "\" not imported";
+    const std::int64_t opset = opset_of(domain);
     if (opset < handler->since) {
       return "form of operator set " + std::to_string(opset) + ", known since " + std::to_string(handler->since);
     }
@@ -139,7 +142,7 @@ class Converter {
     if (!why.empty()) return not_supported(node, why);
     std::vector<TensorId> ids;
     if (!operands(node, ids)) return;
-    Node view(b_, context_, node, file_.opsets.at(domain), handler ? handler->core : "", std::move(ids));
+    Node view(b_, context_, node, opset_of(domain), handler ? handler->core : "", std::move(ids));
     const std::size_t first = to_.graph.ops.size(), first_tensor = to_.graph.tensors.size();
     const Results results = make(node, handler, view);
     check_new(node, first_tensor);
@@ -170,7 +173,7 @@ class Converter {
 
   TensorId subgraph_constant(const onnx_file::TensorProto& tensor) {
     if (!our_type(tensor.data_type())) Node::not_supported("type " + type_name(tensor.data_type()));
-    const StoredTensor stored = read_tensor(tensor, file_.folder(), true);
+    const StoredTensor stored = read_tensor(tensor, file_.path, true);
     if (!stored.data) Node::fail("tensor \"" + tensor.name() + "\" has no values");
     const DType type = context_.float_type(stored.info.type);
     return b_.constant(type == stored.info.type ? *stored.data : converted(*stored.data, type));
@@ -199,7 +202,7 @@ class Converter {
       return results;
     } catch (const Unsupported& problem) {
       not_supported(node, problem.why);
-      if (problem.unknown.valid()) note_inputs_to_know(problem.unknown);
+      if (problem.unknown.valid()) note_sources_to_know(problem.unknown);
       return {};
     } catch (const Error& error) {
       refuse(node, message_of(error));
@@ -212,7 +215,8 @@ class Converter {
     }
   }
 
-  void note_inputs_to_know(TensorId t) {
+  // Weights whose values are needed become constants, unless inputs are needed as well, whose values nobody knows.
+  void note_sources_to_know(TensorId t) {
     std::vector<bool> wanted(to_.graph.tensors.size());
     wanted[static_cast<std::size_t>(t.index)] = true;
     for (std::size_t i = to_.graph.ops.size(); i-- > 0;) {
@@ -224,8 +228,59 @@ class Converter {
         if (input.valid()) wanted[static_cast<std::size_t>(input.index)] = true;
       }
     }
+    bool needs_inputs = false;
     for (TensorId input : to_.graph.inputs) {
-      if (wanted[static_cast<std::size_t>(input.index)]) to_.inputs_to_know.insert(to_.graph.tensors[input].name);
+      if (!wanted[static_cast<std::size_t>(input.index)]) continue;
+      needs_inputs = true;
+      to_.inputs_to_know.insert(to_.graph.tensors[input].name);
+    }
+    for (std::size_t i = 0; !needs_inputs && i < wanted.size(); ++i) {
+      const Tensor& tensor = to_.graph.tensors[TensorId(i)];
+      if (wanted[i] && tensor.kind == TensorKind::weight) to_.weights_to_know.insert(tensor.name);
+    }
+  }
+
+  // True if `t` depends on a weight of several elements.
+  std::vector<bool> find_weighted() const {
+    std::vector<bool> weighted(to_.graph.tensors.size());
+    for (std::size_t i = 0; i < weighted.size(); ++i) {
+      const Tensor& tensor = to_.graph.tensors[TensorId(i)];
+      weighted[i] = tensor.kind == TensorKind::weight && tensor.info.elements() > 1;
+    }
+    for (const Op& op : to_.graph.ops) {
+      const bool any = std::ranges::any_of(
+          op.inputs, [&](TensorId t) { return t.valid() && weighted[static_cast<std::size_t>(t.index)]; });
+      for (TensorId t : op.outputs) weighted[static_cast<std::size_t>(t.index)] = any;
+    }
+    return weighted;
+  }
+
+  // A weight of one element that meets what does not depend on weights, such as a mask or an image, is a number of the
+  // network's code and no parameter.
+  void note_numbers_of_code() {
+    const std::vector<bool> weighted = find_weighted();
+    if (std::ranges::none_of(weighted, [](bool w) { return w; })) return;
+    std::map<TensorId, std::string> made_of;  // tensors made of one such weight and constants alone
+    for (std::size_t i = 0; i < to_.graph.tensors.size(); ++i) {
+      const Tensor& tensor = to_.graph.tensors[TensorId(i)];
+      if (tensor.kind == TensorKind::weight && tensor.info.elements() == 1 && !readers_.trained.contains(tensor.name))
+        made_of[TensorId(i)] = tensor.name;
+    }
+    for (const Op& op : to_.graph.ops) {
+      for (TensorId t : op.inputs) {
+        const auto number = made_of.find(t);
+        if (number == made_of.end()) continue;
+        bool alone = true, meets_weights = false;
+        for (TensorId other : op.inputs) {
+          if (!other.valid() || other == t || to_.graph.tensors[other].kind == TensorKind::constant) continue;
+          alone = false;
+          meets_weights = meets_weights || weighted[static_cast<std::size_t>(other.index)] || made_of.contains(other);
+        }
+        if (alone)
+          for (TensorId out : op.outputs) made_of[out] = number->second;
+        else if (!meets_weights)
+          to_.weights_to_know.insert(number->second);
+      }
     }
   }
 
@@ -276,7 +331,7 @@ class Converter {
 
   const ModelFile& file_;
   const ImportOptions& options_;
-  const Readers readers_;
+  const Readers& readers_;
   Conversion to_;
   GraphBuilder b_;
   Context context_;
@@ -288,7 +343,13 @@ class Converter {
 
 Conversion convert(const ModelFile& file, const NodeOrder& order, const ImportOptions& options,
                    const Conversion* as_in_file) {
-  return Converter(file, options, as_in_file).run(order);
+  Readers readers = find_readers(file);
+  for (;;) {
+    Conversion made = Converter(file, options, readers, as_in_file).run(order);
+    const std::size_t before = readers.constants.size();
+    readers.constants.insert(made.weights_to_know.begin(), made.weights_to_know.end());
+    if (readers.constants.size() == before) return made;
+  }
 }
 
 }  // namespace superstep::onnx_import

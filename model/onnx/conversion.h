@@ -16,7 +16,7 @@ struct Conversion {
   Graph graph;
   std::map<std::string, TensorId> names;  // by the names of the file
   std::vector<UnsupportedNode> unsupported;
-  std::set<std::string> inputs_to_know;
+  std::set<std::string> inputs_to_know, weights_to_know;  // nodes that are not supported need their values
   std::int64_t weights_without_data = 0, external_weights = 0;
   std::int64_t file_batch = 0;  // what the batch dimension of the inputs says; 0: nothing
 
@@ -35,8 +35,10 @@ Conversion convert(const ModelFile& file, const NodeOrder& order, const ImportOp
 // What the nodes do with the file's inputs and initializers.
 struct Readers {
   std::set<std::string> read;       // by a node or as an output of the graph
+  std::set<std::string> shared;     // by several nodes, or several times
   std::set<std::string> trained;    // operands that are parameters even with a single element
   std::set<std::string> constants;  // operands whose values must be known, or that are not trained
+  std::set<std::string> quantised;  // operands that are quantised weights
 };
 Readers find_readers(const ModelFile& file);
 

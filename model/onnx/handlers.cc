@@ -29,12 +29,16 @@ const Handler* find_handler(const std::string& domain, const std::string& op_typ
   static const auto own =
       collect({math_handlers, reduce_handlers, shape_handlers, index_handlers, constant_handlers, nn_handlers,
                conv_handlers, loss_handlers, rnn_handlers, resize_handlers, quantize_handlers, signal_handlers,
-               einsum_handlers, select_handlers, opaque_handlers});
-  static const auto training = collect({training_handlers});
-  if (!domain.empty() && domain != kTrainingDomain) return nullptr;
-  const auto& all = domain.empty() ? own : training;
-  const auto at = all.find(op_type);
-  return at != all.end() ? at->second : nullptr;
+               einsum_handlers, select_handlers, opaque_handlers, attention_handlers});
+  static const std::map<std::string_view, std::map<std::string_view, const Handler*>> domains = {
+      {"", own},
+      {kTrainingDomain, collect({training_handlers})},
+      {"com.microsoft", collect({microsoft_handlers})},
+      {"ai.graphcore", collect({graphcore_handlers})}};
+  const auto of_domain = domains.find(domain);
+  if (of_domain == domains.end()) return nullptr;
+  const auto at = of_domain->second.find(op_type);
+  return at != of_domain->second.end() ? at->second : nullptr;
 }
 
 TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values) {

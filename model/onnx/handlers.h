@@ -23,7 +23,10 @@ std::span<const Handler> signal_handlers();
 std::span<const Handler> einsum_handlers();
 std::span<const Handler> select_handlers();
 std::span<const Handler> opaque_handlers();
-std::span<const Handler> training_handlers();  // of kTrainingDomain
+std::span<const Handler> attention_handlers();
+std::span<const Handler> training_handlers();   // of kTrainingDomain
+std::span<const Handler> microsoft_handlers();  // of com.microsoft
+std::span<const Handler> graphcore_handlers();  // of ai.graphcore
 
 constexpr std::size_t kMany = 1 << 16;  // most operands of a handler that takes any number
 
@@ -39,6 +42,17 @@ TensorId axis_last(GraphBuilder& b, TensorId t, std::int64_t from);
 TensorId axis_from_last(GraphBuilder& b, TensorId t, std::int64_t to);
 // x [..., k] by a known matrix [k, n].
 TensorId times_matrix(GraphBuilder& b, TensorId x, Array matrix);
+// The product of matrices, of which each may be transposed.
+TensorId product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x = false, bool transpose_y = false);
+// Handlers that another domain has, too.
+Results gemm(Node& n);
+Results quantize(Node& n);
+Results dequantize(Node& n);
+Results dynamic_quantize_matmul(Node& n);
+Results integer_matmul_to_float(Node& n);
+Results quantized_gemm(Node& n);
+Results quantized_binary(Node& n);
+Results quantized_sigmoid(Node& n);
 // x by the weights w, with the windows of the node's attributes and without a bias.
 TensorId convolution(Node& n, TensorId x, TensorId w);
 

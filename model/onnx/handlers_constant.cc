@@ -14,7 +14,6 @@ Array numbers(DType type, Shape shape, const std::vector<double>& values) {
 
 Array tensor_value(Node& n, const onnx_file::TensorProto& tensor) {
   if (!our_type(tensor.data_type())) Node::not_supported("type " + type_name(tensor.data_type()));
-  if (n.context.options.keep_types && tensor.data_type() == kBfloat16) Node::not_supported("type bfloat16");
   const StoredTensor stored = read_tensor(tensor, {}, false);
   if (!stored.data) Node::fail("the constant has no values");
   const DType type = n.context.float_type(stored.info.type);
@@ -80,7 +79,7 @@ Results cast(Node& n) {
   } else {
     file_type = static_cast<std::int32_t>(n.integer_attribute("to", kUndefined));
   }
-  if (!our_type(file_type) || (n.context.options.keep_types && file_type == kBfloat16)) {
+  if (!our_type(file_type)) {
     Node::not_supported("type " + type_name(file_type));
   }
   const DType from = n.type(0), to = n.context.float_type(*our_type(file_type));

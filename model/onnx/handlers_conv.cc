@@ -153,15 +153,65 @@ Results max_pool(Node& n) {
   return results;
 }
 
+// x with the zeros of the window's pads.
+TensorId padded(GraphBuilder& b, TensorId x, const Window& w) {
+  std::vector<std::int64_t> before(2), after(2);
+  before.insert(before.end(), w.before.begin(), w.before.end());
+  after.insert(after.end(), w.after.begin(), w.after.end());
+  Attributes attrs;
+  attrs.set("before", before);
+  attrs.set("after", after);
+  return b.one("pad", {x}, std::move(attrs));
+}
+
 Results average_pool(Node& n) {
   Node::need("average_pool");
   Window w = pool_window(n);
   const bool count_pads = n.integer_attribute("count_include_pad", 0) != 0;
-  if (widen(n, w, spatial(n.shape(0))) && count_pads) Node::not_supported("ceil_mode with count_include_pad");
+  const Window given = w;
+  TensorId x = n.in(0);
+  const bool widened = widen(n, w, spatial(n.shape(0)));
+  if (widened && count_pads) {  // pads count, what is beyond them does not
+    x = padded(n.b, x, given);
+    for (std::size_t d = 0; d < w.before.size(); ++d) w.after[d] -= given.after[d], w.before[d] = 0;
+  }
   Attributes attrs = attributes(w);
   attrs.set("window", w.extents);
-  attrs.set("count_include_pad", std::int64_t{count_pads});
-  return {n.b.one("average_pool", {n.in(0)}, std::move(attrs))};
+  attrs.set("count_include_pad", std::int64_t{count_pads && !widened});
+  return {n.b.one("average_pool", {x}, std::move(attrs))};
+}
+
+// The sum of |x|^p over a window, as a mean of so many; then its p-th root.
+TensorId root_of_powers(GraphBuilder& b, TensorId mean, double count, double p) {
+  const TensorId sum = b.scale(mean, count);
+  if (p == 1) return sum;
+  return p == 2 ? b.unary("sqrt", sum) : b.binary("pow", sum, b.scalar(b.info(sum).type, 1 / p));
+}
+
+TensorId powers(GraphBuilder& b, TensorId x, double p) {
+  if (p == 2) return b.unary("square", x);
+  const TensorId size = b.unary("abs", x);
+  return p == 1 ? size : b.binary("pow", size, b.scalar(b.info(x).type, p));
+}
+
+Results lp_pool(Node& n) {
+  Node::need("average_pool");
+  Window w = pool_window(n);
+  widen(n, w, spatial(n.shape(0)));
+  const auto p = static_cast<double>(n.integer_attribute("p", 2));
+  Attributes attrs = attributes(w);
+  attrs.set("window", w.extents);
+  attrs.set("count_include_pad", std::int64_t{1});
+  const TensorId mean = n.b.one("average_pool", {powers(n.b, n.in(0), p)}, std::move(attrs));
+  return {root_of_powers(n.b, mean, static_cast<double>(volume(w.extents)), p)};
+}
+
+Results global_lp_pool(Node& n) {
+  check_rank(n);
+  const auto p = static_cast<double>(n.integer_attribute("p", 2));
+  Numbers axes;
+  for (std::int64_t d = 2; d < n.rank(0); ++d) axes.push_back(d);
+  return {root_of_powers(n.b, n.b.reduce("sum", powers(n.b, n.in(0), p), std::move(axes), true), 1, p)};
 }
 
 Results global_pool(Node& n) {
@@ -175,6 +225,7 @@ constexpr Handler kConvHandlers[] = {
     {"AveragePool", 1, 1, average_pool},         {"Conv", 1, 3, conv},
     {"ConvTranspose", 1, 3, conv_transpose},     {"GlobalAveragePool", 1, 1, global_pool, "mean"},
     {"GlobalMaxPool", 1, 1, global_pool, "max"}, {"MaxPool", 1, 1, max_pool},
+    {"GlobalLpPool", 2, 1, global_lp_pool},      {"LpPool", 2, 1, lp_pool},
 };
 
 }  // namespace

@@ -57,7 +57,7 @@ Results cross_entropy(Node& n) {
   Node::need("pick");
   const Labelled l = labelled(n);
   const bool plain = l.reduction == "mean" && !l.class_weights.valid();
-  if (plain && !n.wants_result(1)) return {b.cross_entropy(l.rows, l.labels, l.ignored)};
+  if (plain && !n.wants_result(1)) return {b.cross_entropy(l.rows, l.labels, l.ignored, true)};
   const TensorId rows = b.log_softmax(l.rows);
   return {negative_log_likelihood(b, l, rows), axis_from_last(b, rows, 1)};
 }

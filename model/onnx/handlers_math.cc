@@ -130,7 +130,8 @@ Results prelu(Node& n) {
   n.integers_attribute("consumed_inputs");
   TensorId slope = n.in(1);
   if (n.opset < 7 && n.rank(1) == 1 && n.rank(0) > 2) slope = with_ones(n.b, slope, 1, n.shape(0).size() - 2);
-  return {n.b.binary("add", positive(n.b, x), n.b.binary("mul", negative(n.b, x), slope))};
+  const TensorId below = n.b.binary("less", x, n.b.scalar(n.type(0), 0));
+  return {n.b.one("where", {below, n.b.binary("mul", x, slope), x})};  // an infinite slope leaves what is above 0
 }
 
 Results elu(Node& n) {

@@ -30,11 +30,6 @@ Factor without_transpose(GraphBuilder& b, TensorId t) {
   return {graph.ops[producer].inputs[0], true};
 }
 
-TensorId product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x = false, bool transpose_y = false) {
-  const Factor fx = without_transpose(b, x), fy = without_transpose(b, y);
-  return b.matmul(fx.t, fy.t, fx.transposed != transpose_x, fy.transposed != transpose_y);
-}
-
 Results matmul(Node& n) {
   GraphBuilder& b = n.b;
   if (n.rank(0) == 0 || n.rank(1) == 0) Node::fail("a product of scalars");
@@ -46,18 +41,6 @@ Results matmul(Node& n) {
   if (column) shape.pop_back();
   if (row) shape.erase(shape.end() - (column ? 1 : 2));
   return {b.reshape(result, std::move(shape))};
-}
-
-Results gemm(Node& n) {
-  GraphBuilder& b = n.b;
-  const double alpha = n.number_attribute("alpha", 1), beta = n.number_attribute("beta", 1);
-  n.integer_attribute("broadcast", 0);  // before operator set 7; as NumPy since
-  const bool transpose_a = n.integer_attribute("transA", 0) != 0, transpose_b = n.integer_attribute("transB", 0) != 0;
-  if (n.rank(0) != 2 || n.rank(1) != 2)
-    Node::fail("matrices are expected, found " + to_text(n.shape(0)) + " and " + to_text(n.shape(1)));
-  const TensorId result = b.scale(product(b, n.in(0), n.in(1), transpose_a, transpose_b), alpha);
-  if (!n.has(2) || beta == 0) return {result};
-  return {b.binary("add", result, b.scale(n.in(2), beta))};
 }
 
 // softmax
@@ -287,10 +270,28 @@ constexpr Handler kNnHandlers[] = {
     {"MatMul", 1, 2, matmul},
     {"MeanVarianceNormalization", 9, 1, mean_variance_normalization},
     {"RMSNormalization", 23, 2, rms_normalization},
+    {"SimplifiedLayerNormalization", 1, 2, rms_normalization},  // ONNX Runtime's name of it, in ONNX's own domain
     {"Softmax", 1, 1, over_axis<softmax_over>},
 };
 
 }  // namespace
+
+TensorId product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x, bool transpose_y) {
+  const Factor fx = without_transpose(b, x), fy = without_transpose(b, y);
+  return b.matmul(fx.t, fy.t, fx.transposed != transpose_x, fy.transposed != transpose_y);
+}
+
+Results gemm(Node& n) {
+  GraphBuilder& b = n.b;
+  const double alpha = n.number_attribute("alpha", 1), beta = n.number_attribute("beta", 1);
+  n.integer_attribute("broadcast", 0);  // before operator set 7; as NumPy since
+  const bool transpose_a = n.integer_attribute("transA", 0) != 0, transpose_b = n.integer_attribute("transB", 0) != 0;
+  if (n.rank(0) != 2 || n.rank(1) != 2)
+    Node::fail("matrices are expected, found " + to_text(n.shape(0)) + " and " + to_text(n.shape(1)));
+  const TensorId result = b.scale(product(b, n.in(0), n.in(1), transpose_a, transpose_b), alpha);
+  if (!n.has(2) || beta == 0) return {result};
+  return {b.binary("add", result, b.scale(n.in(2), beta))};
+}
 
 std::span<const Handler> nn_handlers() { return kNnHandlers; }
 

@@ -41,28 +41,10 @@ std::int64_t quantization_axis(Node& n) {
   return axis < 0 ? axis + n.rank(0) : std::min<std::int64_t>(axis, std::max<std::int64_t>(n.rank(0) - 1, 0));
 }
 
-Results quantize(Node& n) {
-  GraphBuilder& b = n.b;
-  const std::int64_t axis = quantization_axis(n), rank = n.rank(0);
-  n.integer_attribute("saturate", 1);  // of 8-bit floats only
-  const DType to = n.has(2) ? n.type(2) : DType::uint8;
-  const TensorId zero = n.has(2) ? per_axis(b, n.in(2), axis, rank) : TensorId{};
-  const TensorId x = is_float(n.type(0)) ? n.in(0) : b.cast(n.in(0), DType::fp32);
-  return {quantized(b, x, per_axis(b, n.in(1), axis, rank), zero, to)};
-}
-
 // x - zero, in `type`.
 TensorId shifted(GraphBuilder& b, TensorId x, TensorId zero, DType type) {
   const TensorId wide = b.cast(x, type);
   return zero.valid() ? b.binary("sub", wide, b.cast(zero, type)) : wide;
-}
-
-Results dequantize(Node& n) {
-  GraphBuilder& b = n.b;
-  const std::int64_t axis = quantization_axis(n), rank = n.rank(0);
-  const TensorId zero = n.has(2) ? per_axis(b, n.in(2), axis, rank) : TensorId{};
-  const DType type = n.type(1);
-  return {b.binary("mul", shifted(b, n.in(0), zero, type), per_axis(b, n.in(1), axis, rank))};
 }
 
 // To uint8, over the range of the values and zero.
@@ -142,6 +124,82 @@ constexpr Handler kQuantizeHandlers[] = {
 };
 
 }  // namespace
+
+Results quantize(Node& n) {
+  GraphBuilder& b = n.b;
+  const std::int64_t axis = quantization_axis(n), rank = n.rank(0);
+  n.integer_attribute("saturate", 1);  // of 8-bit floats only
+  const DType to = n.has(2) ? n.type(2) : DType::uint8;
+  const TensorId zero = n.has(2) ? per_axis(b, n.in(2), axis, rank) : TensorId{};
+  const TensorId x = is_float(n.type(0)) ? n.in(0) : b.cast(n.in(0), DType::fp32);
+  return {quantized(b, x, per_axis(b, n.in(1), axis, rank), zero, to)};
+}
+
+Results dequantize(Node& n) {
+  GraphBuilder& b = n.b;
+  const std::int64_t axis = quantization_axis(n), rank = n.rank(0);
+  const TensorId zero = n.has(2) ? per_axis(b, n.in(2), axis, rank) : TensorId{};
+  const DType type = n.type(1);
+  return {b.binary("mul", shifted(b, n.in(0), zero, type), per_axis(b, n.in(1), axis, rank))};
+}
+
+// Operands: a, b, their scales, their zero points and a bias; as the product of integers, then in the type of the
+// scales.
+Results integer_matmul_to_float(Node& n) {
+  GraphBuilder& b = n.b;
+  const TensorId sum =
+      b.matmul(factor(b, n.in(0), n.optional_in(4), true), factor(b, n.in(1), n.optional_in(5), false));
+  const TensorId y = b.binary("mul", b.cast(sum, n.type(2)), b.binary("mul", n.in(2), n.in(3)));
+  return {n.has(6) ? b.binary("add", y, n.in(6)) : y};
+}
+
+// Operands: a, which is quantized here, b, its scale and zero point, and a bias.
+Results dynamic_quantize_matmul(Node& n) {
+  GraphBuilder& b = n.b;
+  const Results a = dynamic_quantize(n);
+  const TensorId sum = b.matmul(factor(b, a[0], a[2], true), factor(b, n.in(1), n.optional_in(3), false));
+  const TensorId y = b.binary("mul", b.cast(sum, n.type(0)), b.binary("mul", a[1], n.in(2)));
+  return {n.has(4) ? b.binary("add", y, n.in(4)) : y};
+}
+
+// Operands: a, its scale and zero point, the same of b, c, and scale and zero point of the result. Without these the
+// result has the type of the scales.
+Results quantized_gemm(Node& n) {
+  GraphBuilder& b = n.b;
+  const bool first = n.integer_attribute("transA", 0) != 0, second = n.integer_attribute("transB", 0) != 0;
+  const double alpha = n.number_attribute("alpha", 1);
+  const std::int64_t columns = second ? 0 : 1;
+  const auto of_columns = [&](std::size_t i) { return per_axis(b, n.in(i), columns, 2); };
+  const TensorId x = shifted(b, n.in(0), b.reshape(n.in(2), {}), kExact);
+  TensorId sum = b.matmul(x, shifted(b, n.in(3), of_columns(5), kExact), first, second);
+  if (n.has(6)) sum = b.binary("add", sum, b.cast(n.in(6), kExact));
+  const auto row = [&](std::size_t i) {
+    return b.cast(b.info(n.in(i)).elements() == 1 ? b.reshape(n.in(i), {}) : n.in(i), kExact);
+  };
+  const TensorId real = b.scale(b.binary("mul", sum, b.binary("mul", row(1), row(4))), alpha);
+  if (!n.has(7)) return {b.cast(real, n.type(1))};
+  return {
+      quantized(b, real, row(7), n.has(8) ? b.reshape(n.in(8), {}) : TensorId{}, n.has(8) ? n.type(8) : DType::uint8)};
+}
+
+namespace {
+
+// The real value of the operand at `i`, whose scale and zero point follow.
+TensorId real(Node& n, std::size_t i) {
+  const TensorId zero = n.has(i + 2) ? n.b.reshape(n.in(i + 2), {}) : TensorId{};
+  return n.b.binary("mul", shifted(n.b, n.in(i), zero, n.type(i + 1)), n.b.reshape(n.in(i + 1), {}));
+}
+
+// `x` with the scale and zero point of the operands at `i`.
+TensorId as_operand(Node& n, TensorId x, std::size_t i) {
+  const TensorId zero = n.has(i + 1) ? n.b.reshape(n.in(i + 1), {}) : TensorId{};
+  return quantized(n.b, x, n.b.reshape(n.in(i), {}), zero, n.type(0));
+}
+
+}  // namespace
+
+Results quantized_binary(Node& n) { return {as_operand(n, n.b.binary(n.core, real(n, 0), real(n, 3)), 6)}; }
+Results quantized_sigmoid(Node& n) { return {as_operand(n, n.b.unary("sigmoid", real(n, 0)), 3)}; }
 
 std::span<const Handler> quantize_handlers() { return kQuantizeHandlers; }
 

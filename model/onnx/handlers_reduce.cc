@@ -74,12 +74,23 @@ Results reduce_log_sum(Node& n) {
   return {r.nothing ? r.x : n.b.unary("log", reduce(n, "sum", r.x, r))};
 }
 
-// max + log sum exp(x - max), which does not overflow.
+double largest_of(DType type) {
+  return type == DType::fp16   ? 65504.0
+         : type == DType::fp64 ? std::numeric_limits<double>::max()
+                               : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+// max + log sum exp(x - max), which does not overflow. A finite number stands for an infinite maximum, whose difference
+// from itself is no number.
 Results reduce_log_sum_exp(Node& n) {
   const Reduced r = reduced(n, kAxesAsOperand);
   if (r.nothing || r.axes.empty()) return {r.x};
   GraphBuilder& b = n.b;
-  const TensorId peak = b.stop_gradient(b.reduce("max", r.x, r.axes, true));
+  const DType type = b.info(r.x).type;
+  const double limit = largest_of(type);
+  const TensorId largest = b.reduce("max", r.x, r.axes, true);
+  const TensorId peak =
+      b.stop_gradient(b.binary("min", b.binary("max", largest, b.scalar(type, -limit)), b.scalar(type, limit)));
   const TensorId sum = b.reduce("sum", b.unary("exp", b.binary("sub", r.x, peak)), r.axes, true);
   const TensorId result = b.binary("add", b.unary("log", sum), peak);
   if (r.keep) return {result};
@@ -88,7 +99,7 @@ Results reduce_log_sum_exp(Node& n) {
   return {b.reshape(result, std::move(shape))};
 }
 
-// The smallest (or largest) position that has the extremum.
+// The smallest (or largest) position that has the extremum. NaN is one, as in PyTorch.
 Results arg_extremum(Node& n) {
   GraphBuilder& b = n.b;
   const TensorId x = n.in(0);
@@ -98,34 +109,38 @@ Results arg_extremum(Node& n) {
   const auto d = static_cast<std::size_t>(axis);
   const std::int64_t extent = n.shape(0)[d];
   const TensorId places = with_ones(b, counting(b, extent), 1, n.shape(0).size() - d - 1);
-  const TensorId hit = b.binary("equal", x, b.reduce(n.core, x, {axis}, true));
+  TensorId hit = b.binary("equal", x, b.reduce(n.core, x, {axis}, true));
+  if (is_float(n.type(0))) hit = b.binary("or", hit, b.unary("is_nan", x));
   const TensorId none = integer_constant(b, {}, {last ? -1 : extent});
   const TensorId found = b.one("where", {hit, places, none});
   return {b.reduce(last ? "max" : "min", found, {axis}, keep)};
 }
 
-// A product with a triangle of ones.
+// x with `by` zeros before its first element along the axis, and as many elements less at the end; or the other way
+// round.
+TensorId moved_on(GraphBuilder& b, TensorId x, std::int64_t axis, std::int64_t by, bool reverse) {
+  const Shape shape = b.info(x).shape;
+  const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
+  std::vector<std::int64_t> before(shape.size()), after(shape.size());
+  (reverse ? after : before)[static_cast<std::size_t>(axis)] = by;
+  Attributes attrs;
+  attrs.set("before", before);
+  attrs.set("after", after);
+  const TensorId rest = reverse ? b.slice(x, axis, by, extent) : b.slice(x, axis, 0, extent - by);
+  return b.one("pad", {rest}, std::move(attrs));
+}
+
+// Sums of 1, 2, 4, ... elements, each of two of half as many. What is not finite reaches no earlier sum.
 Results cumulative_sum(Node& n) {
   GraphBuilder& b = n.b;
   const std::vector<std::int64_t> wanted = n.integers(1, "axis");
   if (wanted.size() != 1) Node::fail("axis is not a number");
   const bool exclusive = n.integer_attribute("exclusive", 0) != 0, reverse = n.integer_attribute("reverse", 0) != 0;
-  const std::int64_t axis = n.axis(wanted[0], n.rank(0));
-  const TensorId x = axis_last(b, n.in(0), axis);
-  const Shape moved = b.info(x).shape;
-  const std::int64_t extent = moved.back();
-  constexpr std::int64_t kLargest = 4096;
-  if (extent > kLargest) Node::not_supported("running sum over more than 4096 elements");
-  Array triangle(TensorInfo{n.type(0), {extent, extent}});
-  for (std::int64_t i = 0; i < extent; ++i) {
-    for (std::int64_t j = 0; j < extent; ++j) {
-      const bool before = reverse ? i > j : i < j;
-      triangle.set(i * extent + j, before || (i == j && !exclusive) ? 1 : 0);
-    }
-  }
-  const TensorId rows = b.reshape(x, {extent == 0 ? 0 : volume(moved) / extent, extent});
-  const TensorId sums = b.matmul(rows, b.constant(std::move(triangle)));
-  return {axis_from_last(b, b.reshape(sums, moved), axis)};
+  const std::int64_t axis = n.axis(wanted[0], n.rank(0)), extent = n.shape(0)[static_cast<std::size_t>(axis)];
+  TensorId x = n.in(0);
+  if (exclusive && extent > 0) x = moved_on(b, x, axis, 1, reverse);
+  for (std::int64_t reach = 1; reach < extent; reach *= 2) x = b.binary("add", x, moved_on(b, x, axis, reach, reverse));
+  return {x};
 }
 
 constexpr Handler kReduceHandlers[] = {

@@ -27,7 +27,7 @@ struct AxisTaps {
 struct ResizeRule {
   std::string mode, coordinates, nearest;
   double cubic = -0.75, extrapolation = 0;
-  bool exclude_outside = false;
+  bool exclude_outside = false, antialias = false;
 };
 
 struct AxisSize {
@@ -46,6 +46,10 @@ double source_of(const ResizeRule& rule, const AxisSize& a, double i) {
   }
   if (rule.coordinates == "pytorch_half_pixel" && a.to == 1) return 0;
   if (rule.coordinates == "tf_half_pixel_for_nn") return (i + 0.5) / a.scale;
+  if (rule.coordinates == "half_pixel_symmetric") {
+    const double beside = static_cast<double>(a.from) / 2 * (1 - static_cast<double>(a.to) / wide);
+    return beside + (i + 0.5) / a.scale - 0.5;
+  }
   return (i + 0.5) / a.scale - 0.5;
 }
 
@@ -62,8 +66,16 @@ std::array<double, 4> cubic_weights(double t, double a) {
   return {far(t + 1), near(t), near(1 - t), far(2 - t)};
 }
 
-// The pixels around x; those outside are the ones at the border, or left out.
-std::vector<Tap> taps_at(const ResizeRule& rule, double x, std::int64_t extent) {
+// Keys' cubic kernel at a distance.
+double cubic_weight(double distance, double a) {
+  const double d = std::abs(distance);
+  if (d < 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+// The pixels around x; those outside are the ones at the border, or left out. `scale`: of the axis. An antialiasing
+// filter is wider by its inverse where there are fewer results than pixels.
+std::vector<Tap> taps_at(const ResizeRule& rule, double x, std::int64_t extent, double scale) {
   std::vector<Tap> taps;
   const auto put = [&](double place, double weight) {
     const auto at = static_cast<std::int64_t>(place);
@@ -75,7 +87,13 @@ std::vector<Tap> taps_at(const ResizeRule& rule, double x, std::int64_t extent) 
     return taps;
   }
   const double low = std::floor(x), t = x - low;
-  if (rule.mode == "linear") {
+  if (rule.antialias && scale < 1) {
+    const double reach = rule.mode == "linear" ? 1 : 2, first = std::floor(-reach / scale) + 1;
+    for (double k = first; k <= 1 - first; ++k) {
+      const double distance = (k - t) * scale;
+      put(low + k, rule.mode == "linear" ? std::max(0.0, 1 - std::abs(distance)) : cubic_weight(distance, rule.cubic));
+    }
+  } else if (rule.mode == "linear") {
     put(low, 1 - t);
     put(low + 1, t);
   } else {
@@ -94,7 +112,7 @@ AxisTaps axis_taps(const ResizeRule& rule, const AxisSize& a) {
     const double x = source_of(rule, a, static_cast<double>(i));
     const bool outside = rule.coordinates == "tf_crop_and_resize" && (x < 0 || x > static_cast<double>(a.from - 1));
     all.outside.push_back(outside);
-    all.taps.push_back(outside ? std::vector<Tap>{{0, 1}} : taps_at(rule, x, a.from));
+    all.taps.push_back(outside ? std::vector<Tap>{{0, 1}} : taps_at(rule, x, a.from, a.scale));
   }
   return all;
 }
@@ -159,9 +177,45 @@ std::vector<double> known_numbers(const Node& n, std::size_t i, std::string_view
   return n.values(i, what).values();
 }
 
+// Numbers of the axes that the node names, and `fallback` for the others.
+std::vector<double> of_all_axes(const std::vector<double>& given, const std::vector<std::int64_t>& axes,
+                                const std::vector<double>& fallback) {
+  if (given.empty() || axes.empty()) return given;
+  if (given.size() != axes.size())
+    Node::fail(std::to_string(given.size()) + " scales or sizes for " + std::to_string(axes.size()) + " axes");
+  std::vector<double> all = fallback;
+  for (std::size_t i = 0; i < axes.size(); ++i) all[static_cast<std::size_t>(axes[i])] = given[i];
+  return all;
+}
+
+// Sizes that keep the shape of what the axes span: none larger, or none smaller, than is given.
+void keep_aspect_ratio(const std::string& policy, const std::vector<std::int64_t>& axes, const Shape& shape,
+                       std::vector<double>& scales, std::vector<double>& sizes) {
+  if (policy != "not_larger" && policy != "not_smaller") Node::fail("keep_aspect_ratio_policy \"" + policy + "\"");
+  std::vector<std::int64_t> spanned = axes;
+  for (std::size_t d = 0; axes.empty() && d < shape.size(); ++d) spanned.push_back(static_cast<std::int64_t>(d));
+  double scale = policy == "not_larger" ? HUGE_VAL : 0;
+  for (const std::int64_t axis : spanned) {
+    const auto d = static_cast<std::size_t>(axis);
+    const double own = sizes[d] / static_cast<double>(shape[d]);
+    scale = policy == "not_larger" ? std::min(scale, own) : std::max(scale, own);
+  }
+  scales.assign(shape.size(), 1);
+  for (const std::int64_t axis : spanned) {
+    const auto d = static_cast<std::size_t>(axis);
+    scales[d] = scale;
+    sizes[d] = std::floor(scale * static_cast<double>(shape[d]) + 0.5);
+  }
+}
+
 // Along all axes, from scales or, where given, from sizes.
-std::vector<AxisSize> axis_sizes(const Node& n, const std::vector<double>& scales, const std::vector<double>& sizes) {
+std::vector<AxisSize> axis_sizes(const Node& n, std::vector<double> scales, std::vector<double> sizes,
+                                 const std::vector<std::int64_t>& axes = {}, const std::string& policy = "stretch") {
   const Shape& shape = n.shape(0);
+  scales = of_all_axes(scales, axes, std::vector<double>(shape.size(), 1));
+  sizes = of_all_axes(sizes, axes, std::vector<double>(shape.begin(), shape.end()));
+  const bool keeps = !sizes.empty() && sizes.size() == shape.size() && policy != "stretch";
+  if (keeps) keep_aspect_ratio(policy, axes, shape, scales, sizes);
   const std::vector<double>& given = sizes.empty() ? scales : sizes;
   if (given.size() != shape.size()) {
     Node::fail(std::to_string(given.size()) + " scales or sizes for " + to_text(shape) +
@@ -173,7 +227,7 @@ std::vector<AxisSize> axis_sizes(const Node& n, const std::vector<double>& scale
     const auto from = static_cast<double>(shape[d]);
     const double to = sizes.empty() ? std::floor(from * scales[d]) : sizes[d];
     if (!(to >= 0 && to <= kMost)) Node::fail("dimension " + std::to_string(d) + " becomes " + std::to_string(to));
-    all.push_back({shape[d], static_cast<std::int64_t>(to), sizes.empty() ? scales[d] : to / from});
+    all.push_back({shape[d], static_cast<std::int64_t>(to), sizes.empty() || keeps ? scales[d] : to / from});
   }
   return all;
 }
@@ -187,11 +241,24 @@ Results resize(Node& n) {
   rule.cubic = n.number_attribute("cubic_coeff_a", -0.75);
   rule.exclude_outside = n.integer_attribute("exclude_outside", 0) != 0;
   rule.extrapolation = n.number_attribute("extrapolation_value", 0);
+  rule.antialias = n.integer_attribute("antialias", 0) != 0;
+  std::vector<std::int64_t> axes = n.integers_attribute("axes");
+  for (std::int64_t& axis : axes) axis = n.axis(axis, n.rank(0));
   if (rule.mode != "nearest" && rule.mode != "linear" && rule.mode != "cubic") Node::fail("mode \"" + rule.mode + "\"");
   std::vector<AxisSize> sizes = axis_sizes(n, known_numbers(n, first ? 1 : 2, "scales"),
-                                           first ? std::vector<double>{} : known_numbers(n, 3, "sizes"));
+                                           first ? std::vector<double>{} : known_numbers(n, 3, "sizes"), axes,
+                                           n.text_attribute("keep_aspect_ratio_policy", "stretch"));
   if (rule.coordinates == "tf_crop_and_resize") {
-    const std::vector<double> roi = known_numbers(n, 1, "roi");
+    std::vector<double> roi = known_numbers(n, 1, "roi");
+    if (!axes.empty() && roi.size() == 2 * axes.size()) {
+      std::vector<double> all(2 * sizes.size(), 0);
+      std::fill(all.begin() + static_cast<std::ptrdiff_t>(sizes.size()), all.end(), 1);
+      for (std::size_t i = 0; i < axes.size(); ++i) {
+        all[static_cast<std::size_t>(axes[i])] = roi[i];
+        all[sizes.size() + static_cast<std::size_t>(axes[i])] = roi[axes.size() + i];
+      }
+      roi = all;
+    }
     if (roi.size() != 2 * sizes.size()) Node::fail("roi has " + std::to_string(roi.size()) + " elements");
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       sizes[d].roi_begin = roi[d];

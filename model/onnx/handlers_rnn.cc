@@ -26,6 +26,8 @@ struct Direction {
   TensorId peephole;                 // [3 * hidden]
   bool reverse = false;
   bool linear_before_reset = false;              // GRU
+  bool coupled = false;                          // LSTM: the forget gate is 1 - the input gate
+  double clip = 0;                               // bound on what activations are given; 0: none
   std::array<std::string_view, 3> activation{};  // registered ops
 };
 
@@ -36,8 +38,17 @@ TensorId recurrent(GraphBuilder& b, const Direction& d, TensorId h, std::size_t 
   return b.matmul(h, d.recurrence[part], false, true);
 }
 
+// An activation of what is within the bound.
+TensorId activated_gate(GraphBuilder& b, const Direction& d, std::size_t which, TensorId x) {
+  if (d.clip > 0) {
+    const DType type = b.info(x).type;
+    x = b.binary("min", b.binary("max", x, b.scalar(type, -d.clip)), b.scalar(type, d.clip));
+  }
+  return b.unary(d.activation[which], x);
+}
+
 State rnn_step(GraphBuilder& b, const Direction& d, TensorId x, const State& s) {
-  return {b.unary(d.activation[0], b.binary("add", x, recurrent(b, d, s.h))), {}};
+  return {activated_gate(b, d, 0, b.binary("add", x, recurrent(b, d, s.h))), {}};
 }
 
 // Gates i, o, f, c.
@@ -47,21 +58,22 @@ State lstm_step(GraphBuilder& b, const Direction& d, TensorId x, const State& s)
   TensorId input, output, forget, candidate;
   if (!d.peephole.valid()) {
     const auto halves = b.split(all, 1, {3 * h, h});
-    const auto gates = b.split(b.unary(d.activation[0], halves[0]), 1, {h, h, h});
+    const auto gates = b.split(activated_gate(b, d, 0, halves[0]), 1, {h, h, h});
     input = gates[0], output = gates[1], forget = gates[2], candidate = halves[1];
   } else {
     const auto gates = b.split(all, 1, {h, h, h, h});
     const auto peep = b.split(d.peephole, 0, {h, h, h});
     const auto opened = [&](TensorId gate, TensorId by) { return b.binary("add", gate, b.binary("mul", by, s.c)); };
-    input = b.unary(d.activation[0], opened(gates[0], peep[0]));
-    forget = b.unary(d.activation[0], opened(gates[2], peep[2]));
+    input = activated_gate(b, d, 0, opened(gates[0], peep[0]));
+    forget = activated_gate(b, d, 0, opened(gates[2], peep[2]));
     output = gates[1], candidate = gates[3];
   }
-  const TensorId fresh = b.binary("mul", input, b.unary(d.activation[1], candidate));
+  if (d.coupled) forget = b.shift(b.unary("neg", input), 1);
+  const TensorId fresh = b.binary("mul", input, activated_gate(b, d, 1, candidate));
   const TensorId c = b.binary("add", b.binary("mul", forget, s.c), fresh);
   if (d.peephole.valid()) {
     const TensorId peep = b.slice(d.peephole, 0, h, 2 * h);
-    output = b.unary(d.activation[0], b.binary("add", output, b.binary("mul", peep, c)));
+    output = activated_gate(b, d, 0, b.binary("add", output, b.binary("mul", peep, c)));
   }
   return {b.binary("mul", output, b.unary(d.activation[2], c)), c};
 }
@@ -70,7 +82,7 @@ State lstm_step(GraphBuilder& b, const Direction& d, TensorId x, const State& s)
 State gru_step(GraphBuilder& b, const Direction& d, TensorId x, const State& s) {
   const std::int64_t h = d.hidden;
   const auto own = b.split(x, 1, {2 * h, h});
-  const auto gates = b.split(b.unary(d.activation[0], b.binary("add", own[0], recurrent(b, d, s.h, 0))), 1, {h, h});
+  const auto gates = b.split(activated_gate(b, d, 0, b.binary("add", own[0], recurrent(b, d, s.h, 0))), 1, {h, h});
   const TensorId update = gates[0], reset = gates[1];
   TensorId memory;
   if (d.linear_before_reset) {
@@ -80,7 +92,7 @@ State gru_step(GraphBuilder& b, const Direction& d, TensorId x, const State& s) 
   } else {
     memory = recurrent(b, d, b.binary("mul", reset, s.h), 1);
   }
-  const TensorId fresh = b.unary(d.activation[1], b.binary("add", own[1], memory));
+  const TensorId fresh = activated_gate(b, d, 1, b.binary("add", own[1], memory));
   // (1 - z) fresh + z h
   return {b.binary("add", fresh, b.binary("mul", update, b.binary("sub", s.h, fresh))), {}};
 }
@@ -141,10 +153,10 @@ class Layer {
     linear_before_reset_ = n_.integer_attribute("linear_before_reset", 0) != 0;
     names_ = n_.texts_attribute("activations");
     if (n_.has_attribute("output_sequence")) n_.integer_attribute("output_sequence", 0);  // before 7
-    if (n_.integer_attribute("input_forget", 0) != 0) Node::not_supported("coupled input and forget gates");
-    if (n_.has_attribute("clip") || n_.has_attribute("activation_alpha") || n_.has_attribute("activation_beta")) {
-      Node::not_supported("clip, activation_alpha or activation_beta");
-    }
+    coupled_ = n_.integer_attribute("input_forget", 0) != 0;
+    clip_ = n_.number_attribute("clip", 0);
+    if (n_.has_attribute("activation_alpha") || n_.has_attribute("activation_beta"))
+      Node::not_supported("activation_alpha or activation_beta");
     for (std::size_t i = 0; i < 3; ++i) {
       if (n_.rank(i) != 3)
         Node::fail("operand " + std::to_string(i) + " has shape " + to_text(n_.shape(i)) +
@@ -179,15 +191,17 @@ class Layer {
       Node::fail("number of activations");
     }
     if (!n_.has(4)) return;
-    const std::vector<std::int64_t> lengths = n_.integers(4, "sequence_lens");
-    const bool full = std::all_of(lengths.begin(), lengths.end(), [&](std::int64_t l) { return l == steps_; });
-    if (!full) Node::not_supported("sequences of different lengths");
+    lengths_ = n_.integers(4, "sequence_lens");
+    if (std::ssize(lengths_) != batch_)
+      Node::fail(std::to_string(lengths_.size()) + " sequence_lens for " + std::to_string(batch_) + " sequences");
   }
 
   Direction direction(std::int64_t number) {
     Direction d{.gates = kind_.gates, .hidden = hidden_};
     d.reverse = way_ == "reverse" || number == 1;
     d.linear_before_reset = linear_before_reset_;
+    d.coupled = coupled_;
+    d.clip = clip_;
     d.weight = row(b_, n_.in(1), number);
     const TensorId recurrence = row(b_, n_.in(2), number);
     d.recurrence = {recurrence};
@@ -234,14 +248,33 @@ class Layer {
     return b_.concat({b_.slice(d.recurrence_bias, 0, 0, 2 * hidden_), none}, 0);
   }
 
+  // Behind its end a sequence keeps its state, in either direction, and has zeros as results.
+  TensorId at_step(std::int64_t t) {
+    std::vector<double> goes_on;
+    for (const std::int64_t length : lengths_) goes_on.push_back(t < length ? 1 : 0);
+    return b_.constant(Array::from(DType::boolean, {batch_, 1}, goes_on));
+  }
+  bool all_go_on(std::int64_t t) const {
+    return std::ranges::all_of(lengths_, [&](std::int64_t length) { return t < length; });
+  }
+
   // Adds the direction's results [steps, 1, batch, hidden] to `all`.
   State scan(const Direction& d, State s, std::vector<TensorId>& all) {
     const std::vector<TensorId> x = projections(d);
     std::vector<TensorId> results(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
       const std::size_t t = d.reverse ? x.size() - 1 - i : i;
-      s = kind_.step(b_, d, x[t], s);
-      results[t] = b_.reshape(s.h, {1, 1, batch_, hidden_});
+      const State next = kind_.step(b_, d, x[t], s);
+      TensorId result = next.h;
+      if (all_go_on(static_cast<std::int64_t>(t))) {
+        s = next;
+      } else {
+        const TensorId goes_on = at_step(static_cast<std::int64_t>(t));
+        result = b_.one("where", {goes_on, next.h, b_.scalar(b_.info(next.h).type, 0)});
+        s.h = b_.one("where", {goes_on, next.h, s.h});
+        if (s.c.valid()) s.c = b_.one("where", {goes_on, next.c, s.c});
+      }
+      results[t] = b_.reshape(result, {1, 1, batch_, hidden_});
     }
     all.push_back(b_.concat(std::move(results), 0));
     return s;
@@ -254,7 +287,9 @@ class Layer {
   std::string way_;
   std::vector<std::string> names_;
   std::int64_t directions_ = 1, steps_ = 0, batch_ = 0, hidden_ = 0;
-  bool batch_first_ = false, linear_before_reset_ = false;
+  std::vector<std::int64_t> lengths_;  // of the sequences; empty: all have all steps
+  bool batch_first_ = false, linear_before_reset_ = false, coupled_ = false;
+  double clip_ = 0;
 };
 
 Results rnn(Node& n) { return Layer(n, kRnn).run(); }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,7 +15,6 @@ struct ModelFile {
   std::string path;
   onnx_file::ModelProto model;
   std::map<std::string, std::int64_t> opsets;  // by domain; "" for ONNX's own
-  std::filesystem::path folder() const { return std::filesystem::path(path).parent_path(); }
 };
 
 // Throws Error with the path: not found, truncated, not an ONNX model, no operator set.

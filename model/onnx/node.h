@@ -105,10 +105,10 @@ struct Handler {
   std::string_view core = {};
 };
 
-// The domain of weight updates and derivatives; the only one besides ONNX's own that we import.
+// The domain of weight updates and derivatives.
 inline constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
 
-// nullptr: an op type that we do not import.
+// nullptr: an op type or a domain that we do not import.
 const Handler* find_handler(const std::string& domain, const std::string& op_type);
 
 }  // namespace superstep::onnx_import

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs and initializers of a file as inputs, weights and constants of the graph.
-#include <optional>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cctype>
 
 #include "model/error.h"
 #include "model/onnx/conversion.h"
@@ -34,6 +37,11 @@ constexpr Role kTrained[] = {{"Conv", 1, 2},
                              {"GRU", 1, 3},
                              {"RNN", 1, 3}};
 
+// Quantised weights, which stay in their type and are not trained.
+constexpr Role kQuantised[] = {{"DequantizeLinear", 0, 0}, {"QLinearConv", 3, 3},
+                               {"QLinearMatMul", 3, 3},    {"QGemm", 3, 3},
+                               {"MatMulInteger", 1, 1},    {"ConvInteger", 1, 1}};
+
 // Not trained: running statistics, states to start from, numbers that decide what an op does.
 constexpr Role kConstants[] = {{"BatchNormalization", 3, 4},
                                {"LSTM", 5, 6},
@@ -55,13 +63,20 @@ void note_roles(const NodeProto& node, const Role (&roles)[N], std::set<std::str
   }
 }
 
-// The value of a dimension that the file leaves open; none when it is not known.
-std::optional<std::int64_t> open_dimension(const onnx_file::TensorShapeProto::Dimension& dim, bool batch,
-                                           const ImportOptions& options) {
-  const auto named = options.dimensions.find(dim.dim_param());
-  if (!dim.dim_param().empty() && named != options.dimensions.end()) return named->second;
-  if (batch) return std::max<std::int64_t>(options.micro_batch, 1);
-  return std::nullopt;
+// False for names that exporters and optimisers give to numbers of the network's code, such as "onnx::Mul_12", "31" and
+// "/attention/Constant_output_0". What has a name of its own may be a parameter.
+bool is_own_name(const std::string& name) {
+  constexpr std::string_view kMade[] = {"::", "onstant", "const", "CONST", "val_", "ortshared", "scalar_tensor"};
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) return false;
+  if (name.find("ReadVariableOp") != std::string::npos) return true;
+  const bool path = name.find('/') != std::string::npos || name.find(':') != std::string::npos;  // of a node's result
+  return !path && std::ranges::none_of(kMade, [&](std::string_view part) { return name.find(part) != name.npos; });
+}
+
+std::string quoted_list(const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "\"" : ", \"") + name + '"';
+  return out.empty() ? "none" : out;
 }
 
 class Sources {
@@ -76,9 +91,14 @@ class Sources {
     for (const ValueInfoProto& input : graph_.input()) {
       if (!stored.contains(input.name())) add_input(input);
     }
+    check_dimensions();
+    for (const auto& info : file_.model.training_info()) {
+      for (const auto& binding : info.update_binding()) updated_.insert(binding.key());
+    }
     for (const TensorProto& tensor : graph_.initializer()) {
       if (readers_.read.contains(tensor.name())) add_initializer(tensor);
     }
+    check_frozen();
     for (const auto& sparse : graph_.sparse_initializer()) {
       not_supported(sparse.values().name(), "initializer", "stored sparsely");
     }
@@ -99,8 +119,12 @@ class Sources {
                                     " dimensions, found batch_dimension " + std::to_string(options_.batch_dimension));
       }
       const auto& batch = shape.dim(options_.batch_dimension);
-      if (batch.has_dim_value()) to_.file_batch = batch.dim_value();
       batch_name_ = batch.dim_param();
+      const auto named = options_.dimensions.find(batch_name_);
+      if (batch.has_dim_value())
+        to_.file_batch = batch.dim_value();
+      else if (!batch_name_.empty() && named != options_.dimensions.end())
+        to_.file_batch = named->second;
       break;
     }
     b_.graph().sample_dimension = options_.batch_dimension;
@@ -109,9 +133,35 @@ class Sources {
     b_.graph().micro_batch = options_.micro_batch > 0 ? options_.micro_batch : as_file;
   }
 
+  // The value of a dimension that the file leaves open. Throws Error where nobody says it.
+  std::int64_t open_dimension(const ValueInfoProto& input, std::int64_t d) {
+    const auto& dim = input.type().tensor_type().shape().dim(static_cast<int>(d));
+    const bool named = !dim.dim_param().empty();
+    const std::string name = named ? dim.dim_param() : input.name() + "[" + std::to_string(d) + "]";
+    open_.insert(name);
+    const bool holds_samples = named && name == batch_name_;
+    const auto given = options_.dimensions.find(name);
+    if (given != options_.dimensions.end() && !holds_samples) return given->second;
+    if (holds_samples || d == options_.batch_dimension)
+      return std::max<std::int64_t>(options_.micro_batch > 0 ? options_.micro_batch : to_.file_batch, 1);
+    throw Error(file_.path, "input \"" + input.name() + "\": dimension " + std::to_string(d) + " is open; give \"" +
+                                name + "\" a value: \"dimensions\": {\"" + name +
+                                "\": N} beside \"onnx\" in a job, --dim " + name + "=N on the command line");
+  }
+
+  void check_dimensions() const {
+    for (const auto& [name, value] : options_.dimensions) {
+      if (!open_.contains(name))
+        throw Error(file_.path, "no open dimension is called \"" + name + "\"; found " + quoted_list(open_));
+    }
+  }
+
   // A shape that the options give, where the file leaves it open.
-  Shape given_shape(const ValueInfoProto& input, const Shape& given) const {
+  Shape given_shape(const ValueInfoProto& input, const Shape& given) {
     const auto& dims = input.type().tensor_type().shape();
+    for (int d = 0; d < dims.dim_size(); ++d) {
+      if (!dims.dim(d).dim_param().empty()) open_.insert(dims.dim(d).dim_param());
+    }
     bool agrees = !input.type().tensor_type().has_shape() || dims.dim_size() == static_cast<int>(given.size());
     for (int d = 0; agrees && d < dims.dim_size(); ++d) {
       agrees = !dims.dim(d).has_dim_value() || dims.dim(d).dim_value() == given[static_cast<std::size_t>(d)];
@@ -130,21 +180,13 @@ class Sources {
     Shape shape;
     for (const auto& dim : input.type().tensor_type().shape().dim()) {
       const auto d = static_cast<std::int64_t>(shape.size());
-      const bool same_name = !batch_name_.empty() && dim.dim_param() == batch_name_;
-      std::optional<std::int64_t> extent;
-      if (dim.has_dim_value()) {
-        const bool follows =
-            d == options_.batch_dimension && options_.micro_batch > 0 && dim.dim_value() == to_.file_batch;
-        extent = follows ? options_.micro_batch : dim.dim_value();
-      } else {
-        extent = open_dimension(dim, d == options_.batch_dimension || same_name, options_);
+      if (!dim.has_dim_value()) {
+        shape.push_back(open_dimension(input, d));
+        continue;
       }
-      if (!extent) {
-        const std::string name = dim.dim_param().empty() ? "without a name" : "\"" + dim.dim_param() + "\"";
-        throw Error(file_.path,
-                    what + ": dimension " + std::to_string(d) + " is symbolic (" + name + "), expected its value");
-      }
-      shape.push_back(*extent);
+      const bool follows =
+          d == options_.batch_dimension && options_.micro_batch > 0 && dim.dim_value() == to_.file_batch;
+      shape.push_back(follows ? options_.micro_batch : dim.dim_value());
     }
     try {
       return checked_shape(std::move(shape), what);
@@ -156,7 +198,7 @@ class Sources {
   DType type_in_graph(DType type) const { return options_.keep_types || !is_float(type) ? type : options_.precision; }
 
   bool known_type(const std::string& name, const std::string& what, std::int32_t file_type) {
-    if (our_type(file_type) && !(options_.keep_types && file_type == kBfloat16)) return true;
+    if (our_type(file_type)) return true;
     not_supported(name, what, "type " + type_name(file_type));
     return false;
   }
@@ -177,18 +219,42 @@ class Sources {
 
   StoredTensor stored_tensor(const TensorProto& tensor, bool weight) {
     try {
-      return read_tensor(tensor, file_.folder(), options_.read_weights || !weight);
+      return read_tensor(tensor, file_.path, options_.read_weights || !weight);
     } catch (const Error& error) {
       throw Error(file_.path, error.what());
     }
   }
 
+  // A single number is a parameter where a layer has it as one, or where it has a name of its own and one reader: what
+  // several nodes read is a number of the network's code.
   bool is_weight(const TensorProto& tensor) const {
     const std::string& name = tensor.name();
-    if (!is_float(*our_type(tensor.data_type())) || readers_.constants.contains(name)) return false;
-    std::int64_t elements = 1;
-    for (std::int64_t extent : tensor.dims()) elements = extent == 1 ? elements : 2;
-    return elements > 1 || readers_.trained.contains(name);
+    if (readers_.constants.contains(name)) return false;
+    const bool single = std::ranges::all_of(tensor.dims(), [](std::int64_t extent) { return extent == 1; });
+    if (!is_float(*our_type(tensor.data_type()))) return !single && readers_.quantised.contains(name);
+    return !single || readers_.trained.contains(name) || (is_own_name(name) && !readers_.shared.contains(name));
+  }
+
+  // Not trained, as the type, the file's training information or the options say.
+  bool is_frozen(const TensorProto& tensor) {
+    bool frozen = !is_float(*our_type(tensor.data_type())) || (!updated_.empty() && !updated_.contains(tensor.name()));
+    for (const std::string& pattern : options_.frozen) {
+      if (fnmatch(pattern.c_str(), tensor.name().c_str(), FNM_NOESCAPE) != 0) continue;
+      frozen = true;
+      froze_.insert(pattern);
+    }
+    return frozen;
+  }
+
+  void check_frozen() const {
+    for (const std::string& pattern : options_.frozen) {
+      if (froze_.contains(pattern)) continue;
+      std::set<std::string> names;
+      for (const TensorProto& tensor : graph_.initializer()) {
+        if (names.size() < 6 && our_type(tensor.data_type()) && is_weight(tensor)) names.insert(tensor.name());
+      }
+      throw Error(file_.path, "frozen \"" + pattern + "\" is the name of no weight; some are " + quoted_list(names));
+    }
   }
 
   void add_initializer(const TensorProto& tensor) {
@@ -205,7 +271,7 @@ class Sources {
       to_.names[tensor.name()] = b_.constant(*data, tensor.name());
       return;
     }
-    if (!is_float(stored.info.type)) {
+    if (!weight && !is_float(stored.info.type)) {
       throw Error(file_.path, "tensor \"" + tensor.name() + "\": no values found, expected " +
                                   std::to_string(stored.info.elements()));
     }
@@ -214,6 +280,7 @@ class Sources {
     to_.external_weights += stored.external;
     to_.weights_without_data += !data;
     b_.graph().tensors[t].data = std::move(data);
+    b_.graph().tensors[t].frozen = is_frozen(tensor);
   }
 
   const ModelFile& file_;
@@ -223,6 +290,9 @@ class Sources {
   GraphBuilder& b_;
   Conversion& to_;
   std::string batch_name_;
+  std::set<std::string> open_;     // names of open dimensions
+  std::set<std::string> updated_;  // weights that the file's training information changes; empty: it says nothing
+  std::set<std::string> froze_;    // patterns of options_.frozen that are the name of a weight
 };
 
 }  // namespace
@@ -231,7 +301,9 @@ namespace {
 
 void note_readers(const GraphProto& graph, Readers& readers) {
   for (const NodeProto& node : graph.node()) {
-    readers.read.insert(node.input().begin(), node.input().end());
+    for (const std::string& name : node.input()) {
+      if (!readers.read.insert(name).second) readers.shared.insert(name);
+    }
     for (const auto& attribute : node.attribute()) {
       // A derivative names what it differentiates.
       if (domain_of(node.domain()) == kTrainingDomain && attribute.name() == "y") readers.read.insert(attribute.s());
@@ -239,6 +311,7 @@ void note_readers(const GraphProto& graph, Readers& readers) {
     }
     note_roles(node, kTrained, readers.trained);
     note_roles(node, kConstants, readers.constants);
+    note_roles(node, kQuantised, readers.quantised);
   }
   for (const ValueInfoProto& output : graph.output()) readers.read.insert(output.name());
 }

@@ -132,8 +132,10 @@ ExternalPlace external_place(const TensorProto& tensor, const std::string& what)
   return place;
 }
 
-// A model must not make us read files elsewhere: not by name, and not through a symbolic link.
-fs::path file_inside(const fs::path& folder, const std::string& location, const std::string& what) {
+// A model must not make us read files elsewhere: not by name, and not through a symbolic link. Where the model itself
+// is a link into another folder, its data may be links into that folder, too (the cache of the Hugging Face hub).
+fs::path file_inside(const fs::path& model, const std::string& location, const std::string& what) {
+  const fs::path folder = model.parent_path();
   const fs::path relative(location);
   const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
   const std::string refusal = what + ": external data " + quoted(location) + " lies outside of the model's folder";
@@ -143,17 +145,18 @@ fs::path file_inside(const fs::path& folder, const std::string& location, const 
   if (error) throw Error("", what + ": cannot open the model's folder");
   const fs::path target = fs::canonical(base / relative, error);
   if (error) throw Error("", what + ": external data " + quoted(location) + " not found");
-  if (std::mismatch(base.begin(), base.end(), target.begin(), target.end()).first != base.end()) {
-    throw Error("", refusal);
-  }
+  const auto inside = [&](const fs::path& of) {
+    return std::mismatch(of.begin(), of.end(), target.begin(), target.end()).first == of.end();
+  };
+  if (!inside(base) && target.parent_path() != fs::canonical(model, error).parent_path()) throw Error("", refusal);
   if (!fs::is_regular_file(target)) throw Error("", what + ": external data " + quoted(location) + " is not a file");
   return target;
 }
 
-Array read_external_data(const TensorInfo& info, const TensorProto& tensor, const fs::path& folder,
+Array read_external_data(const TensorInfo& info, const TensorProto& tensor, const fs::path& model,
                          const std::string& what) {
   const ExternalPlace place = external_place(tensor, what);
-  const fs::path path = file_inside(folder, place.location, what);
+  const fs::path path = file_inside(model, place.location, what);
   const std::int64_t bytes = info.elements() * file_size_of(tensor.data_type());
   if (place.length >= 0 && place.length != bytes) {
     throw Error("", what + ": external data: " + count_text(place.length, "bytes", bytes));
@@ -227,14 +230,14 @@ Shape checked_shape(std::vector<std::int64_t> extents, const std::string& what) 
   return extents;
 }
 
-StoredTensor read_tensor(const TensorProto& tensor, const fs::path& folder, bool read_external) {
+StoredTensor read_tensor(const TensorProto& tensor, const fs::path& model, bool read_external) {
   const std::string what = "tensor " + quoted(tensor.name());
   StoredTensor stored;
   stored.info = {*our_type(tensor.data_type()), checked_shape({tensor.dims().begin(), tensor.dims().end()}, what)};
   stored.external = tensor.data_location() == 1;
   if (stored.external && !read_external) return stored;
   if (stored.external) {
-    stored.data = std::make_shared<const Array>(read_external_data(stored.info, tensor, folder, what));
+    stored.data = std::make_shared<const Array>(read_external_data(stored.info, tensor, model, what));
   } else if (stored.info.elements() == 0 || !no_values(tensor)) {
     stored.data = std::make_shared<const Array>(read_inside(stored.info, tensor, what));
   }

@@ -30,10 +30,10 @@ struct StoredTensor {
   bool external = false;
 };
 
-// Throws Error (without the file) on values that are not there in full, and on external data outside
-// of `folder`. `read_external` false: external data is neither opened nor looked for. The type must be
-// one that our_type() knows.
-StoredTensor read_tensor(const onnx_file::TensorProto& tensor, const std::filesystem::path& folder, bool read_external);
+// Throws Error (without the file) on values that are not there in full, and on external data outside of the folder of
+// the file `model`, or of the folder that the model is a link into. `read_external` false: external data is neither
+// opened nor looked for. The type must be one that our_type() knows.
+StoredTensor read_tensor(const onnx_file::TensorProto& tensor, const std::filesystem::path& model, bool read_external);
 
 // The same values in another type; finite values that the type cannot hold become its largest.
 Array converted(const Array& from, DType type);

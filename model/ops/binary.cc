@@ -68,8 +68,38 @@ void double_row_of_two(const OpCall&, std::span<const double* const> in, double*
 template <double (*F)(double, double)>
 using InDoubleOfTwo = RowKernel<double_row_of_two<F>>;
 
-template <class F, numerics::Functions::MapTwo numerics::Functions::*Function>
-using ArithmeticRows = RowKernel<binary_row<F, double>, function_row_of_two<Function>>;
+// Integers wrap around.
+std::uint64_t bits(std::int64_t a) { return static_cast<std::uint64_t>(a); }
+struct WrapAdd {
+  static auto of(std::int64_t a, std::int64_t b) { return bits(a) + bits(b); }
+};
+struct WrapSub {
+  static auto of(std::int64_t a, std::int64_t b) { return bits(a) - bits(b); }
+};
+struct WrapMul {
+  static auto of(std::int64_t a, std::int64_t b) { return bits(a) * bits(b); }
+};
+struct IntegerRest {  // of a / b truncated; 0 where b is 0
+  static std::int64_t of(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+};
+struct IntegerMod {  // the sign of b, as Python
+  static std::int64_t of(std::int64_t a, std::int64_t b) {
+    const std::int64_t rest = IntegerRest::of(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+};
+struct IntegerDiv {
+  static std::int64_t of(std::int64_t a, std::int64_t b) {
+    if (b == 0) return 0;
+    return b == -1 ? static_cast<std::int64_t>(0 - bits(a)) : a / b;
+  }
+};
+
+template <class F, numerics::Functions::MapTwo numerics::Functions::*Function, class Wrap>
+using ArithmeticRows = RowKernel<binary_row<F, double>, function_row_of_two<Function>, binary_row<Wrap, std::int64_t>>;
+
+template <double (*F)(double, double), class I>
+using RestRows = RowKernel<double_row_of_two<F>, nullptr, binary_row<I, std::int64_t>>;
 
 template <class T>
 void div_row(const OpCall& call, std::span<const T* const> in, T* out, std::int64_t n) {
@@ -189,15 +219,16 @@ OpDef comparison(std::string_view name) {
 
 std::vector<OpDef> make_binary() {
   std::vector<OpDef> defs = {
-      binary<ArithmeticRows<Add, &numerics::Functions::add>, LoopCost{26, 3, 3}, 3>("add", add_gradient),
-      binary<ArithmeticRows<Sub, &numerics::Functions::subtract>, LoopCost{26, 3, 3}, 3>("sub", sub_gradient),
-      binary<ArithmeticRows<Mul, &numerics::Functions::multiply>, LoopCost{26, 3, 3}, 1>("mul", mul_gradient),
-      binary<RowKernel<div_row<double>, div_row<float>>, LoopCost{26, 21, 10}>("div", div_gradient),
+      binary<ArithmeticRows<Add, &numerics::Functions::add, WrapAdd>, LoopCost{26, 3, 3}, 3>("add", add_gradient),
+      binary<ArithmeticRows<Sub, &numerics::Functions::subtract, WrapSub>, LoopCost{26, 3, 3}, 3>("sub", sub_gradient),
+      binary<ArithmeticRows<Mul, &numerics::Functions::multiply, WrapMul>, LoopCost{26, 3, 3}, 1>("mul", mul_gradient),
+      binary<RowKernel<div_row<double>, div_row<float>, binary_row<IntegerDiv, std::int64_t>>, LoopCost{26, 21, 10}>(
+          "div", div_gradient),
       binary<BinaryRows<Max>, LoopCost{26, 4, 3}>("max", extremum_gradient),
       binary<BinaryRows<Min>, LoopCost{26, 4, 3}>("min", extremum_gradient),
       binary<InDoubleOfTwo<f_pow>, LoopCost{26, 240, 120}>("pow", pow_gradient),  // library code (estimated)
-      binary<InDoubleOfTwo<f_mod>, LoopCost{26, 120, 60}>("mod", nullptr),
-      binary<InDoubleOfTwo<f_fmod>, LoopCost{26, 120, 60}>("fmod", nullptr),
+      binary<RestRows<f_mod, IntegerMod>, LoopCost{26, 120, 60}>("mod", nullptr),
+      binary<RestRows<f_fmod, IntegerRest>, LoopCost{26, 120, 60}>("fmod", nullptr),
       comparison<Equal>("equal"),
       comparison<NotEqual>("not_equal"),
       comparison<Less>("less"),
@@ -225,8 +256,8 @@ std::vector<OpDef> make_binary() {
 
 // relu_grad(y, dy): nonlinearity gradient, 3 per 64 bits.
 OpDef make_relu_grad() {
-  OpDef def =
-      binary<ArithmeticRows<ReluGrad, &numerics::Functions::relu_slope>, LoopCost{25, 3, 3}, 2>("relu_grad", nullptr);
+  OpDef def = binary<RowKernel<binary_row<ReluGrad, double>, function_row_of_two<&numerics::Functions::relu_slope>>,
+                     LoopCost{25, 3, 3}, 2>("relu_grad", nullptr);
   def.broadcast_gradient = false;
   return def;
 }
@@ -311,7 +342,7 @@ OpDef make_where() {
   def.min_inputs = def.max_inputs = 3;
   def.infer = infer_where;
   def.space = elementwise_space<6>;
-  def.kernel = RowKernel<where_row<double>, where_row<float>>::run;
+  def.kernel = RowKernel<where_row<double>, where_row<float>, where_row<std::int64_t>>::run;
   def.cycles = where_cycles;
   def.gradient = where_gradient;
   def.broadcast_gradient = true;

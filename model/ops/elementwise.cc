@@ -30,7 +30,39 @@ bool floats_hold(DType type) {
 }
 
 template <class T>
-constexpr DType kType = std::is_same_v<T, float> ? DType::fp32 : DType::fp64;
+constexpr DType kType = std::is_same_v<T, float>    ? DType::fp32
+                        : std::is_same_v<T, double> ? DType::fp64
+                                                    : DType::int64;
+
+// Calls f with a value of the C++ type of an integer type. Truth is a byte.
+template <class F>
+void with_integer(DType type, F&& f) {
+  switch (type) {
+    case DType::int64:
+      return f(std::int64_t{});
+    case DType::int32:
+      return f(std::int32_t{});
+    case DType::int8:
+      return f(std::int8_t{});
+    default:
+      return f(std::uint8_t{});
+  }
+}
+
+void load_values(const ConstView& view, std::int64_t first, std::int64_t step, std::int64_t n, std::int64_t* to) {
+  with_integer(view.type, [&](auto like) {
+    const auto* from = reinterpret_cast<const decltype(like)*>(view.data) + first;
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+  });
+}
+
+void store_values(const View& view, std::int64_t first, std::int64_t step, std::int64_t n, const std::int64_t* from) {
+  with_integer(view.type, [&](auto like) {
+    auto* to = reinterpret_cast<decltype(like)*>(view.data) + first;
+    const bool truth = view.type == DType::boolean;
+    for (std::int64_t i = 0; i < n; ++i) to[i * step] = static_cast<decltype(like)>(truth ? from[i] != 0 : from[i]);
+  });
+}
 
 void load_values(const ConstView& view, std::int64_t first, std::int64_t step, std::int64_t n, double* to) {
   load_row(view.data, view.type, first, step, n, to);
@@ -85,6 +117,7 @@ class Operand {
 };
 
 void quiet_nans(float* values, std::int64_t n) { numerics::functions().quiet_nans(values, n); }
+void quiet_nans(const std::int64_t*, std::int64_t) {}
 void quiet_nans(double* values, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i)
     values[i] = values[i] == values[i] ? values[i] : std::numeric_limits<double>::quiet_NaN();
@@ -119,10 +152,14 @@ void run_rows(const OpCall& call, const Block& block, std::span<const ConstView>
   operands.push_back(follow(space.out[0], out.region, block));
   bool in_float = rows.in_float && (out.type == DType::fp32 || out.type == DType::fp16 || out.type == DType::boolean);
   for (const ConstView& view : in) in_float = in_float && floats_hold(view.type);
+  bool in_integer = rows.in_integer && is_integer(out.type);
+  for (const ConstView& view : in) in_integer = in_integer && is_integer(view.type);
   const Pieces pieces(block, operands, kPiece);
   numerics::Team& team = team_of(context, static_cast<double>(volume(block)));
   team.run([&](int member, numerics::Workspace&) {
-    if (in_float)
+    if (in_integer)
+      run_pieces<std::int64_t>(call, pieces, in, out, rows.in_integer, member, team.size());
+    else if (in_float)
       run_pieces<float>(call, pieces, in, out, rows.in_float, member, team.size());
     else
       run_pieces<double>(call, pieces, in, out, rows.in_double, member, team.size());

@@ -17,10 +17,12 @@ using RowFunction = void (*)(const OpCall&, std::span<const T* const> in, T* out
 
 // A function in double, and in float for operands and results that floats hold (fp16, fp32, truth, small integers). The
 // bits of fp32 results are those of double rounded once, but for functions of numerics::Functions. Without the
-// latter, floats are computed in double.
+// latter, floats are computed in double. `in_integer`: of integers and truth alone, where results wrap around in their
+// type; without it they are computed in double.
 struct RowFunctions {
   RowFunction<double> in_double = nullptr;
   RowFunction<float> in_float = nullptr;
+  RowFunction<std::int64_t> in_integer = nullptr;
 };
 
 Space elementwise_space(const OpCall& call, std::uint32_t linear);
@@ -33,15 +35,15 @@ Space elementwise_space(const OpCall& call) {
   return elementwise_space(call, Linear);
 }
 
-template <RowFunction<double> D, RowFunction<float> F = nullptr>
+template <RowFunction<double> D, RowFunction<float> F = nullptr, RowFunction<std::int64_t> I = nullptr>
 struct RowKernel {
   static void run(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
                   const KernelContext& context) {
-    run_rows(call, block, in, out[0], {D, F}, context);
+    run_rows(call, block, in, out[0], {D, F, I}, context);
   }
 };
 
-// F is a class whose of() takes and gives a double or a float.
+// F is a class whose of() takes and gives a double or a float, or an integer.
 template <class F, class T>
 void unary_row(const OpCall&, std::span<const T* const> in, T* out, std::int64_t n) {
   const T* x = in[0];
@@ -54,8 +56,9 @@ void binary_row(const OpCall&, std::span<const T* const> in, T* out, std::int64_
 }
 template <class F>
 using UnaryRows = RowKernel<unary_row<F, double>, unary_row<F, float>>;
+// The same for integers as well.
 template <class F>
-using BinaryRows = RowKernel<binary_row<F, double>, binary_row<F, float>>;
+using BinaryRows = RowKernel<binary_row<F, double>, binary_row<F, float>, binary_row<F, std::int64_t>>;
 
 template <double (*F)(double)>
 void double_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {

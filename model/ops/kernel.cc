@@ -139,8 +139,13 @@ void store_region(const std::byte* from, DType from_type, const Block& region, c
   std::vector<double> row(region.empty() ? 1 : static_cast<std::size_t>(region.back().extent()));
   std::int64_t next = 0;
   for_each_row(region, target, [&](std::span<const std::int64_t> first, std::int64_t n) {
-    load_row(from, from_type, next, 1, n, row.data());
-    store_row(view.data, view.type, first[0], region.empty() ? 0 : target[0].step.back(), n, row.data());
+    const std::int64_t step = region.empty() ? 0 : target[0].step.back();
+    if (from_type == view.type) {
+      copy_row(from, next, 1, view.data, first[0], step, n, size_of(from_type));
+    } else {
+      load_row(from, from_type, next, 1, n, row.data());
+      store_row(view.data, view.type, first[0], step, n, row.data());
+    }
     next += n;
   });
 }

@@ -246,7 +246,7 @@ OpDef make_cast() {
   def.attrs = {{"type", std::string("fp32")}};
   def.infer = cast_infer;
   def.space = cast_space;
-  def.kernel = RowKernel<cast_row<double>, cast_row<float>>::run;
+  def.kernel = RowKernel<cast_row<double>, cast_row<float>, cast_row<std::int64_t>>::run;
   def.cycles = cast_cycles;
   def.gradient = cast_gradient;
   def.broadcast_gradient = true;

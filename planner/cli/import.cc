@@ -11,6 +11,7 @@
 #include "model/error.h"
 #include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
+#include "planner/cli/dimensions.h"
 #include "planner/cli/options.h"
 #include "planner/configurations/import_configuration.h"
 #include "planner/job/partitions.h"
@@ -26,6 +27,13 @@ std::string opset_text(const ImportResult& r) {
   return s;
 }
 
+// Returns the number of parameters that are not trained.
+std::int64_t frozen_parameters(const Graph& graph) {
+  std::int64_t total = 0;
+  for (const Tensor& t : graph.tensors) total += t.kind == TensorKind::weight && t.frozen ? t.info.elements() : 0;
+  return total;
+}
+
 void print_result(const ImportResult& r, const TextStyle& style) {
   TextTable facts;
   facts.left_columns = {1};
@@ -35,6 +43,8 @@ void print_result(const ImportResult& r, const TextStyle& style) {
     facts.add(
         {"ops", with_thousands(static_cast<std::int64_t>(r.graph.ops.size())) + " after shape arithmetic is folded"});
     facts.add({"parameters", with_thousands(r.graph.parameters())});
+    if (const std::int64_t frozen = frozen_parameters(r.graph); frozen > 0)
+      facts.add({"of these frozen", with_thousands(frozen)});
     facts.add({"cut units", std::to_string(r.graph.units.size())});
     facts.add({"loss", r.graph.loss.valid() ? r.graph.tensors[r.graph.loss].name : "none: inference only"});
     for (TensorId t : r.graph.inputs)
@@ -59,9 +69,10 @@ void print_result(const ImportResult& r, const TextStyle& style) {
   std::cout << nodes.to_string(style);
 }
 
-int import_model(const std::string& path, const CommonOptions& common) {
+int import_model(const std::string& path, const Dimensions& dimensions, const CommonOptions& common) {
   ImportOptions options;
   options.keep_types = true;
+  options.dimensions = dimensions;
   const ImportResult r = import_onnx(path, options);
   nlohmann::json j = {{"producer", r.producer},
                       {"opsets", r.opsets},
@@ -74,6 +85,7 @@ int import_model(const std::string& path, const CommonOptions& common) {
     j["unsupported"].push_back({{"name", n.name}, {"op_type", n.op_type}, {"domain", n.domain}, {"why", n.why}});
   if (r.unsupported.empty()) {
     j["parameters"] = r.graph.parameters();
+    j["frozen_parameters"] = frozen_parameters(r.graph);
     j["ops"] = r.graph.ops.size();
     j["units"] = r.graph.units.size();
     j["has_loss"] = r.graph.loss.valid();
@@ -117,6 +129,7 @@ int import_job(const ConfigurationRequest& request, const std::string& output, c
 struct ImportArguments {
   std::vector<std::string> files, set;
   ConfigurationRequest request;
+  Dimensions dimensions;
   std::string output;
 };
 
@@ -126,7 +139,7 @@ int run_import(const ImportArguments& a, const CommonOptions& common) {
       throw Error(
           "--output",
           "found with a file that is no .json or .yml: of an ONNX file a job says {\"model\": {\"onnx\": FILE}}");
-    return import_model(a.files[0], common);
+    return import_model(a.files[0], a.dimensions, common);
   }
   ConfigurationRequest request = a.request;
   request.files = a.files;
@@ -150,6 +163,7 @@ void add_import(CLI::App& app, CommonOptions& common, Run& run) {
          "taken together")
       ->required()
       ->type_name("FILE...");
+  add_dimensions(*sub, a->dimensions);
   sub->add_option("--name", a->request.name, "Which of a file's configurations")->type_name("NAME");
   sub->add_option("-o,--output", a->output, "The job to write; - for standard output, as without it")
       ->type_name("JOB.json");

@@ -163,6 +163,10 @@ std::string assumed_bound_note(Outcome& o, const Evaluated& e, int threads) {
 void add_notes(Outcome& o, int threads) {
   const Evaluated* e = o.shown();
   if (e) o.software = judge(o.job(), e->plan, o.tables->facts(e->plan.micro_batch));
+  if (const ModelChoice& model = o.job().model; model.fixed_batch > 0)
+    o.notes.push_back(model.name() + " was exported for " + std::to_string(model.fixed_batch) +
+                      (model.fixed_batch == 1 ? " sample" : " samples") +
+                      " and works with no other number, so that micro_batch is " + std::to_string(model.fixed_batch));
   for (const std::string& n : o.search.notes) o.notes.push_back(n);
   for (std::string& n : left_notes(o.search.stats)) o.notes.push_back(std::move(n));
   if (!e) return;
@@ -218,7 +222,7 @@ void check_estimated(const Outcome& o) {
 
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common) {
   WarmTables warm(common.cache);
-  Outcome out = solve(load_job(job_path), options, common, warm);
+  Outcome out = solve(load_job(job_path, options.dimensions), options, common, warm);
   save(warm);
   return out;
 }

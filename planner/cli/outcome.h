@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 
+#include "planner/cli/dimensions.h"
 #include "planner/cli/options.h"
 #include "planner/cost/warm_tables.h"
 #include "planner/report/evaluated.h"
@@ -46,8 +47,9 @@ struct OutcomeOptions {
   bool find_fix = true;
   bool explains = true;  // why nothing fits
   bool estimate = false;
-  bool record = false;                                                  // as in SearchOptions
-  std::function<void(const SearchStep&)> trace;                         // as in SearchOptions
+  Dimensions dimensions;                         // of the model, which replace those of the job's file
+  bool record = false;                           // as in SearchOptions
+  std::function<void(const SearchStep&)> trace;  // as in SearchOptions
   std::function<void(double share, const std::string& what)> progress;  // replaces the command line's progress
   std::function<bool()> stop;                                           // as in SearchOptions
 };

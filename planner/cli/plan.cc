@@ -52,6 +52,7 @@ std::string power_of_ten(double log10) {
 
 Job job_of(const PlanArguments& a) {
   const nlohmann::json value = parse_json_file(a.job);
+  if (!a.options.dimensions.empty()) return load_job(a.job, a.options.dimensions);
   const bool is_sweep = value.is_object() && value.contains("grid");
   if (!a.item && is_sweep)
     throw Error(a.job, "found a sweep, expected a job; --item K plans one of its items, superstep sweep all of them");
@@ -234,6 +235,8 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
       ->type_name("PINS");
   sub->add_option("--trace-search", a->trace, "Write each step of the search as a line of text; - for standard output")
       ->type_name("FILE");
+  add_dimensions(*sub, a->options.dimensions);
+  sub->get_option("--dim")->excludes("--item");
   add_cache(*sub, common);
   sub->add_flag("--verify", a->verify,
                 "Run the best plan on numbers with a scaled-down model, and compare with the plain model");
@@ -250,6 +253,7 @@ void add_estimate(CLI::App& app, CommonOptions& common, Run& run) {
                   "Cost of the plan pinned in a job (defaults for what is not pinned), also when it does not fit");
   sub->add_option("job", a->job, "Job file")->required()->type_name("JOB.json");
   sub->add_option("-o,--output", a->report, "Write a report for the viewer")->type_name("REPORT.ssr");
+  add_dimensions(*sub, a->options.dimensions);
   add_cache(*sub, common);
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
 }

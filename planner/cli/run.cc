@@ -22,6 +22,7 @@ using nlohmann::json;
 
 struct RunArguments {
   std::string job;
+  Dimensions dimensions;
   bool no_reference = false, require_identical = false;
 };
 
@@ -187,6 +188,7 @@ int run_run(const RunArguments& a, const CommonOptions& common) {
   check_output(common.json);
   OutcomeOptions estimate;
   estimate.estimate = true;
+  estimate.dimensions = a.dimensions;
   const Outcome o = solve(a.job, estimate, common);
   const Evaluated* planned = o.shown();
   if (!planned)
@@ -201,8 +203,8 @@ int run_run(const RunArguments& a, const CommonOptions& common) {
     notes.push_back("the plan does not fit this machine: " + planned->overflows.front().detail);
   if (prints_text(common)) print(o.job(), planned->plan, r, notes);
   write_json(common, result_json(o.job(), planned->plan, r, notes));
-  const bool differs = r.compared && !r.difference.identical;
-  return r.failure || (a.require_identical && differs) ? kFailed : kDone;
+  const bool identical = r.compared && r.difference.identical;
+  return r.failure || (a.require_identical && !identical) ? kFailed : kDone;
 }
 
 }  // namespace
@@ -217,6 +219,7 @@ void add_run(CLI::App& app, CommonOptions& common, Run& run) {
   CLI::Option* alone = sub->add_flag("--no-reference", a->no_reference, "Do not run the plain model beside it");
   sub->add_flag("--require-identical", a->require_identical, "Exit 1 unless all bits are those of the plain model")
       ->excludes(alone);
+  add_dimensions(*sub, a->dimensions);
   sub->callback([a, &common, &run] { run = [a, &common] { return run_run(*a, common); }; });
 }
 

@@ -16,6 +16,7 @@
 #include "model/graph/autodiff.h"
 #include "model/graph/op_def.h"
 #include "model/machine/machine.h"
+#include "model/onnx/import_options.h"
 #include "model/program/plan.h"
 #include "model/zoo/zoo.h"
 #include "planner/job/goal.h"
@@ -96,6 +97,11 @@ struct ModelChoice {
   // Samples per statistics group, for an ONNX file with batch norm in training mode; 0: the batch that the file was
   // exported for.
   std::int64_t statistics_group = 0;
+  // Of an ONNX file: values of its open dimensions, by name, and patterns of the names of weights that are not trained.
+  std::map<std::string, std::int64_t> dimensions;
+  std::vector<std::string> frozen;
+  // Samples that an ONNX file was exported for, if it works with no other number; 0: any number.
+  std::int64_t fixed_batch = 0;
   bool packed = false;            // samples are packs of sequences
   double sequences_per_pack = 0;  // the mean; 0: not known
   std::string name() const;
@@ -156,6 +162,8 @@ bool may_be_phased(const Job& job);
 
 // Reads and checks a job; data/jobs/schema.json describes the format. Throws Error with file and JSON pointer.
 Job load_job(const std::string& path);
+// The same with values of open dimensions of the model, which replace those of the job.
+Job load_job(const std::string& path, const std::map<std::string, std::int64_t>& dimensions);
 Job read_job(const nlohmann::json& json, const std::string& name);
 // Reads a job again, with changed JSON. What a search chose beside the JSON is kept: the software and measured_alone.
 Job read_again(const Job& job, const nlohmann::json& json);
@@ -172,6 +180,13 @@ void check_batch(const Job& job);
 // Returns the samples of a statistics group of the job's model. Returns 0 if the model has no batch norm in training
 // mode, or only groups of unknown size.
 std::int64_t statistics_group(const Job& job);
+
+// Returns what ModelChoice::fixed_batch says of the job's model.
+std::int64_t fixed_batch(const Job& job);
+// Returns a micro-batch that the job's model works with, pins aside.
+std::int64_t some_micro_batch(const Job& job);
+// Returns how the job's ONNX file is imported for `micro_batch` samples.
+ImportOptions import_options(const Job& job, std::int64_t micro_batch);
 
 // Returns the forward graph for `micro_batch` samples. For training, gradients and the optimiser are added.
 Graph build_graph(const Job& job, std::int64_t micro_batch);

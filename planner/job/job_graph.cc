@@ -20,13 +20,8 @@ namespace {
 
 // Imports the job's ONNX file. Stored weights are not read if all weights are drawn by the seed.
 Graph import_model(const Job& job, std::int64_t micro_batch) {
-  const ImportOptions options{.micro_batch = micro_batch,
-                              .batch_dimension = job.model.batch_dimension,
-                              .statistics_group = job.model.statistics_group,
-                              .precision = job.pins.precision.weights,
-                              .read_weights = !job.run.random_weights};
   try {
-    ImportResult result = import_onnx(job.model.onnx, options);
+    ImportResult result = import_onnx(job.model.onnx, import_options(job, micro_batch));
     if (!result.unsupported.empty()) refuse(job.model.onnx, result.unsupported);
     return std::move(result.graph);
   } catch (const Unsupported&) {
@@ -57,7 +52,42 @@ void check_work(const Job& job, const Graph& graph) {
   }
 }
 
+// Of the file as it is, without its weights.
+ImportOptions as_in_file(const Job& job) {
+  ImportOptions options = import_options(job, 0);
+  options.statistics_group = 0;
+  options.read_weights = false;
+  return options;
+}
+
 }  // namespace
+
+ImportOptions import_options(const Job& job, std::int64_t micro_batch) {
+  return {.micro_batch = micro_batch,
+          .batch_dimension = job.model.batch_dimension,
+          .statistics_group = job.model.statistics_group,
+          .precision = job.pins.precision.weights,
+          .read_weights = !job.run.random_weights,
+          .dimensions = job.model.dimensions,
+          .frozen = job.model.frozen};
+}
+
+std::int64_t fixed_batch(const Job& job) {
+  if (job.model.zoo) return 0;
+  ImportOptions options = as_in_file(job);
+  const ImportResult file = import_onnx(job.model.onnx, options);
+  if (file.samples == 0 || !file.unsupported.empty()) return 0;
+  options.micro_batch = 2 * file.samples;
+  try {
+    return import_onnx(job.model.onnx, options).unsupported.empty() ? 0 : file.samples;
+  } catch (const Error&) {
+    return file.samples;  // numbers that the exporter wrote down do not go with another batch
+  }
+}
+
+std::int64_t some_micro_batch(const Job& job) {
+  return job.model.fixed_batch > 0 ? job.model.fixed_batch : std::max<std::int64_t>(1, statistics_group(job));
+}
 
 std::int64_t statistics_group(const Job& job) {
   if (job.model.zoo) {
@@ -65,9 +95,7 @@ std::int64_t statistics_group(const Job& job) {
     const std::int64_t* group = statistics_group_of(spec);
     return group && job.task == Task::training ? *group : 0;
   }
-  const ImportResult file = import_onnx(
-      job.model.onnx,
-      {.batch_dimension = job.model.batch_dimension, .precision = job.pins.precision.weights, .read_weights = false});
+  const ImportResult file = import_onnx(job.model.onnx, as_in_file(job));
   if (file.graph.statistics_group == 0) return 0;
   return job.model.statistics_group > 0 ? job.model.statistics_group : file.samples;
 }
@@ -81,6 +109,8 @@ Graph build_graph(const Job& job, std::int64_t micro_batch) {
     if (!graph.loss.valid())
       throw Error(job.source, "the model " + job.model.name() +
                                   " has no scalar loss; training needs one (task \"inference\" does not)");
+    if (!job.model.zoo && job.model.fixed_batch == 0)
+      count_samples_in_factors(graph, [&] { return import_model(job, 2 * micro_batch); });
     count_samples_in_loss(graph);
     const bool fed = job.run.scales_loss() || job.optimizer.clip_norm > 0;
     const LossScaling scaling = fed ? LossScaling::fed : LossScaling::none;

@@ -52,8 +52,7 @@ std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph) {
 void resolve_stage_bounds(Job& job) {
   Pins& pins = job.pins;
   if (pins.stage_proportions.empty()) return;
-  if (!pins.stages && pins.layers_per_stage)
-    pins.stages = pinned_stages(job, build_graph(job, std::max<std::int64_t>(1, statistics_group(job))));
+  if (!pins.stages && pins.layers_per_stage) pins.stages = pinned_stages(job, build_graph(job, some_micro_batch(job)));
   const auto bounds = std::ssize(pins.stage_proportions);
   if (pins.stages && std::ssize(*pins.stages) == bounds + 1 && pins.pipeline_stages &&
       pins.pipeline_stages->allows(bounds))

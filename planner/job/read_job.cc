@@ -30,6 +30,17 @@ std::string found_path(const std::string& text, const std::string& job_file) {
   return (std::filesystem::path(job_file).parent_path() / path).string();
 }
 
+// Returns a list of texts.
+std::vector<std::string> read_texts(JsonReader& r, const std::string& key) {
+  const nlohmann::json& list = r.raw(key);
+  const auto is_text = [](const nlohmann::json& value) {
+    return value.is_string() && !value.get<std::string>().empty();
+  };
+  if (!list.is_array() || !std::ranges::all_of(list, is_text))
+    throw Error(r.at(key), "found " + describe(list) + ", expected a list of texts");
+  return list.get<std::vector<std::string>>();
+}
+
 ModelChoice read_model(JsonReader r, const std::string& job_file) {
   ModelChoice m;
   if (r.has("zoo") == r.has("onnx")) {
@@ -48,6 +59,13 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
     m.onnx = found_path(r.text("onnx"), job_file);
     m.batch_dimension = static_cast<int>(r.integer_or("batch_dimension", 0, 15, m.batch_dimension));
     m.statistics_group = r.integer_or("statistics_group", 1, kMostInteger, m.statistics_group);
+    if (r.has("dimensions")) {
+      JsonReader dimensions = r.object("dimensions");
+      for (const auto& [name, value] : dimensions.value().items())
+        m.dimensions[name] = dimensions.integer(name, 1, kMostInteger);
+      dimensions.finish();
+    }
+    if (r.has("frozen")) m.frozen = read_texts(r, "frozen");
     if (!std::filesystem::exists(m.onnx))
       throw Error(r.at("onnx"), "found " + describe(r.raw("onnx")) + ", but there is no such file");
   }
@@ -200,6 +218,18 @@ void read_notes(JsonReader& r) {
     throw Error(r.at("notes"), "found " + describe(*notes) + ", expected a list of texts");
 }
 
+// Pins the micro-batch of a model that works with one number of samples alone.
+void take_fixed_batch(Job& job) {
+  const std::int64_t samples = job.model.fixed_batch = fixed_batch(job);
+  if (samples == 0) return;
+  if (!allows(job.pins.micro_batch, samples))
+    throw Error(job.source + "#/plan/micro_batch",
+                "found another number than " + std::to_string(samples) + ", but " + job.model.name() +
+                    " was exported for that many samples and works with no other number; expected " +
+                    std::to_string(samples) + ", or a model that was exported with an open batch (dynamic_axes)");
+  job.pins.micro_batch = IntegerPin{{samples}};
+}
+
 Job read_job(const nlohmann::json& given, const std::string& name) {
   if (!given.is_object()) throw Error(name, "found " + describe(given) + ", expected an object");
   Job job;
@@ -237,6 +267,7 @@ Job read_job(const nlohmann::json& given, const std::string& name) {
   }
   if (r.has("software")) job.software = read_software_names(r);
   r.finish();
+  take_fixed_batch(job);
   resolve_stage_bounds(job);
   return job;
 }
@@ -248,7 +279,15 @@ Job read_again(const Job& job, const nlohmann::json& given) {
   return out;
 }
 
-Job load_job(const std::string& path) { return read_job(parse_json_file(path), path); }
+Job load_job(const std::string& path) { return load_job(path, {}); }
+
+Job load_job(const std::string& path, const std::map<std::string, std::int64_t>& dimensions) {
+  nlohmann::json job = parse_json_file(path);
+  if (!dimensions.empty() && job.is_object() && job.contains("model") && job["model"].is_object()) {
+    for (const auto& [name, value] : dimensions) job["model"]["dimensions"][name] = value;
+  }
+  return read_job(job, path);
+}
 
 void check_batch(const Job& job) {
   if (job.task != Task::training || job.global_batch > 0 || job.pins.gradient_accumulation) return;

@@ -82,11 +82,9 @@ void write_onnx(const exports::ReportPointer& report, const exports::Options&, s
     out << annotated_onnx(graph, annotation);
     return;
   }
-  const ImportResult imported = import_onnx(job.model.onnx, {.micro_batch = micro_batch,
-                                                             .batch_dimension = job.model.batch_dimension,
-                                                             .statistics_group = job.model.statistics_group,
-                                                             .precision = job.pins.precision.weights,
-                                                             .read_weights = false});
+  ImportOptions options = import_options(job, micro_batch);
+  options.read_weights = false;
+  const ImportResult imported = import_onnx(job.model.onnx, options);
   if (!imported.unsupported.empty()) throw Error(job.model.onnx, "has nodes that are not supported any more");
   check_units(*report, imported.graph, annotation);
   out << annotated_onnx(job.model.onnx, imported, annotation);

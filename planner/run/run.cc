@@ -108,7 +108,14 @@ class Session {
                                                        ", expected a divisor of the plan's " +
                                                        std::to_string(plan.replicas) + " replicas");
     check_groups(job_, graph_, plan);
-    plain_ = plain_model(job_, plan);
+    const std::int64_t fixed = job_.model.fixed_batch;
+    has_plain_ = fixed == 0 || fixed == plan.global_batch();
+    if (has_plain_)
+      plain_ = plain_model(job_, plan);
+    else
+      out_.notes.push_back("not compared with the plain model, which takes all " + std::to_string(plan.global_batch()) +
+                           " samples at once: " + job_.model.name() + " was exported for " + std::to_string(fixed) +
+                           (fixed == 1 ? " sample" : " samples") + " and works with no other number");
   }
 
   RunOutcome run() {
@@ -118,12 +125,12 @@ class Session {
         graph_, [this](const auto& feeds, const auto& context) { return execute_step(feeds, arithmetic(context)); },
         start, job_.optimizer.clip_norm);
     Trainer plain(
-        plain_,
+        has_plain_ ? plain_ : graph_,
         [this](const auto& feeds, const auto& context) {
           return evaluate(plain_, feeds, arithmetic(context), outcomes(plain_));
         },
         start, job_.optimizer.clip_norm);
-    out_.compared = options_.reference;
+    out_.compared = compares();
     for (std::int64_t s = 0; s < job_.run.steps && !out_.failure; ++s) {
       if (options_.progress)
         options_.progress(static_cast<double>(s) / static_cast<double>(job_.run.steps),
@@ -135,6 +142,7 @@ class Session {
   }
 
  private:
+  bool compares() const { return options_.reference && has_plain_; }
   DataSet samples() const {
     if (job_.run.data != "random") return DataSet::open(graph_, job_.run.data);
     return DataSet::random(graph_, static_cast<std::uint64_t>(job_.run.seed), job_.run.samples);
@@ -202,7 +210,7 @@ class Session {
     const TrainingState before = planned.state();
     StepResult here, there;
     out_.plan_seconds += seconds_of([&] { here = planned.step(inputs); });
-    if (options_.reference) out_.reference_seconds += seconds_of([&] { there = plain.step(inputs); });
+    if (compares()) out_.reference_seconds += seconds_of([&] { there = plain.step(inputs); });
     RunStep& row = out_.steps.emplace_back();
     row.step = here.step;
     row.loss_scale = here.loss_scale;
@@ -212,7 +220,7 @@ class Session {
     if (const auto at = there.results.find("loss"); at != there.results.end()) row.reference_loss = at->second.at(0);
     if (!here.not_finite.empty()) return fail(before, here, inputs, "plan");
     if (!there.not_finite.empty()) return fail(plain.state(), there, inputs, "plain model");
-    if (!options_.reference) return;
+    if (!compares()) return;
     leave_out_scalars(here, there);
     row.difference.add(compare_values(here.results, there.results));
     Difference gradients = compare_values(here.gradients, there.gradients);
@@ -238,6 +246,8 @@ class Session {
   void fail(const TrainingState& before, const StepResult& result, const NamedValues& inputs,
             const std::string& where) {
     RunFailure f{.step = result.step, .tensor = result.not_finite, .value = result.value, .where = where};
+    out_.failure = f;
+    if (!has_plain_) return;
     const Trainer plain(plain_, {}, before);
     const NonFinite origin =
         find_non_finite(plain_, plain.feeds(inputs), plain.context(), {result_named(plain_, result.not_finite)});
@@ -263,7 +273,8 @@ class Session {
   const RunOptions& options_;
   const UnitTable& table_;
   const Graph& graph_;  // graph of a micro-batch
-  Graph plain_;         // graph of the global batch
+  Graph plain_;         // graph of the global batch, if has_plain_
+  bool has_plain_ = true;
   const TrainingIdentity identity_;
   const BatchSplit split_;
   numerics::Team team_;

@@ -24,7 +24,7 @@ using namespace nlohmann::literals;
 // Returns the factors of a range in plan.serialisation that the model allows. If the model allows none, returns the
 // least factor of the range, whose search says why.
 json factors_of(const Job& job, const std::string& kind, const json& range) {
-  const Graph graph = build_graph(job, std::max<std::int64_t>(1, statistics_group(job)));
+  const Graph graph = build_graph(job, some_micro_batch(job));
   const GraphFacts facts(graph);
   const std::int64_t least = range.value("min", std::int64_t{1});
   const std::vector<std::int64_t> out = possible_factors(facts, kind, least, range.value("max", kMostParts));

@@ -214,5 +214,15 @@ TEST_P(References, AnotherTargetIsRefused) {
 INSTANTIATE_TEST_SUITE_P(OfTheRepository, References, ::testing::Values("encoder_h16", "images_w8", "lstm_h10"),
                          [](const auto& test) { return test.param; });
 
+// Expected are the values of onnxruntime (edges/README.md).
+TEST(Conformance, OperatorsAtEdgeValues) {
+  const std::vector<ConformanceCase> cases = find_cases({SUPERSTEP_TEST_DATA "/edges"});
+  EXPECT_EQ(cases.size(), 16u);
+  for (const ConformanceCase& c : cases) {
+    const CaseResult result = run_case(c);
+    EXPECT_EQ(result.status, CaseStatus::passed) << c.name << ": " << result.why;
+  }
+}
+
 }  // namespace
 }  // namespace superstep::test

@@ -10,6 +10,7 @@ namespace superstep::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 void set_graph(MadeNode& node, const std::string& name, const FileMaker& body) {
   onnx_file::AttributeProto& attribute = *node.proto.add_attribute();
@@ -31,9 +32,7 @@ FileMaker choice() {
   return file;
 }
 
-ImportOptions written_out(std::map<std::string, Array> known) {
-  return {.known_inputs = std::move(known), .write_out_control_flow = true};
-}
+ImportOptions written_out(std::map<std::string, Array> known) { return {.known_inputs = std::move(known)}; }
 
 Array condition(bool value) { return Array::from(DType::boolean, {}, {value ? 1.0 : 0.0}); }
 
@@ -44,16 +43,16 @@ TEST(ControlFlow, TheBranchThatIsTakenRuns) {
 }
 
 TEST(ControlFlow, WhatDecidesMustBeKnown) {
-  const ImportResult open = choice().import({.write_out_control_flow = true});
+  const ImportResult open = choice().import();
   ASSERT_EQ(open.unsupported.size(), 1u);
   EXPECT_THAT(open.inputs_to_know, ElementsAre("condition"));
 }
 
-TEST(ControlFlow, IsRefusedForPlanningWithTheNodesName) {
+TEST(ControlFlow, WhatTheDataDecideIsRefusedWithTheNodesName) {
   const ImportResult result = choice().import();
   ASSERT_EQ(result.unsupported.size(), 1u);
   EXPECT_EQ(result.unsupported[0].name, "/choice");
-  EXPECT_EQ(result.unsupported[0].why, "nested control flow");
+  EXPECT_THAT(result.unsupported[0].why, HasSubstr("the data decide which branch is taken; export the model without"));
 }
 
 // s' = s + turn; also each turn's s'.

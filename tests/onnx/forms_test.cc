@@ -279,8 +279,8 @@ TEST(Folding, ATransposedWeightBecomesAFlagOfTheProduct) {
 
 TEST(Folding, KnownNumbersBecomeAttributes) {
   FileMaker file = six(17);
-  file.floats("four", {}, {4}).floats("two", {}, {2});
-  file.node("Div", {"x", "four"}, {"a"});
+  file.floats("onnx::Div_4", {}, {4}).floats("two", {}, {2});
+  file.node("Div", {"x", "onnx::Div_4"}, {"a"});
   file.node("Pow", {"a", "two"}, {"b"});
   file.node("Sub", {"two", "b"}, {"y"});
   const ImportResult result = file.import();

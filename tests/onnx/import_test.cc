@@ -55,14 +55,94 @@ TEST(Import, FloatInitializersAreWeightsUnderTheirNames) {
   EXPECT_EQ(result.graph.parameters(), 8);
 }
 
-TEST(Import, SingleNumbersAndIntegersAreConstants) {
+// Names that exporters and optimisers make up, and numbers that several nodes read.
+TEST(Import, NumbersOfTheNetworksCodeAndIntegersAreConstants) {
   FileMaker file = layer(4);
-  file.floats("half", {}, {0.5}).integers("shape", {1}, {-1}).output("flat");
-  file.node("Mul", {"y", "half"}, {"scaled"});
-  file.node("Reshape", {"scaled", "shape"}, {"flat"});
+  file.integers("shape", {1}, {-1}).floats("two", {}, {2}).output("flat").output("powers");
+  std::string before = "y";
+  for (const std::string name : {"onnx::Mul_7", "31", "/scale/Constant_output_0", "const_fold_opt__3", "val_12"}) {
+    file.floats(name, {1}, {0.5}).node("Mul", {before, name}, {"by " + name});
+    before = "by " + name;
+  }
+  file.node("Reshape", {before, "shape"}, {"flat"});
+  file.node("Pow", {before, "two"}, {"squares"});
+  file.node("Pow", {"squares", "two"}, {"powers"});
   const ImportResult result = file.import();
   EXPECT_EQ(result.graph.parameters(), 8);
   EXPECT_EQ(result.graph.info(result.names.at("flat")).shape, Shape{8});
+}
+
+TEST(Import, ASingleNumberOfItsOwnNameIsAParameter) {
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Pow"}) {
+    FileMaker file = layer(4);
+    file.floats("logit_scale", {}, {2}).output("out");
+    file.node(op, {"y", "logit_scale"}, {"out"});
+    const ImportResult result = file.import();
+    EXPECT_EQ(result.graph.parameters(), 9) << op;
+    EXPECT_FALSE(result.graph.tensors[result.names.at("logit_scale")].frozen);
+  }
+}
+
+TEST(Import, FrozenWeightsAreThoseOfThePatternsAndOfTheTrainingInformation) {
+  const auto frozen = [](const ImportResult& r, const char* name) { return r.graph.tensors[r.names.at(name)].frozen; };
+  const ImportResult by_name = layer(4).import({.frozen = {"b*"}});
+  EXPECT_TRUE(frozen(by_name, "b"));
+  EXPECT_FALSE(frozen(by_name, "w"));
+  EXPECT_EQ(by_name.graph.parameters(), 8);
+  FileMaker told = layer(4);
+  told.model.add_training_info()->add_update_binding()->set_key("b");
+  EXPECT_TRUE(frozen(told.import(), "w"));
+  EXPECT_FALSE(frozen(told.import(), "b"));
+  EXPECT_THAT(
+      [] { layer(4).import({.frozen = {"backbone.*"}}); },
+      testing::ThrowsMessage<Error>(testing::HasSubstr("\"backbone.*\" is the name of no weight; some are \"b\"")));
+}
+
+// An int8 matrix weighs a byte for each element, and is multiplied by its scale where it is used.
+TEST(Import, QuantisedWeightsStayInTheirType) {
+  FileMaker file;
+  onnx_file::TensorProto w;
+  w.set_name("w"), w.set_data_type(3), w.add_dims(3), w.add_dims(2);  // int8
+  for (const int v : {1, -2, 3, -4, 5, -6}) w.add_int32_data(v);
+  *file.model.mutable_graph()->add_initializer() = w;
+  file.input("x", {-1, 3}).output("y").floats("scale", {}, {0.5});
+  file.node("DequantizeLinear", {"w", "scale"}, {"real"});
+  file.node("MatMul", {"x", "real"}, {"y"});
+  const ImportResult result = file.import();
+  const Tensor& weight = result.graph.tensors[result.names.at("w")];
+  EXPECT_EQ(weight.kind, TensorKind::weight);
+  EXPECT_EQ(weight.info, (TensorInfo{DType::int8, {3, 2}}));
+  EXPECT_TRUE(weight.frozen);
+  const Array y = run(result, {{"x", floats_of({1, 3}, {1, 1, 1})}});
+  EXPECT_THAT(y.values(), ElementsAre(4.5, -6));
+}
+
+// Whatever operand an op must know: it may be a Constant node's or an initializer.
+TEST(Import, OperandsToKnowMayBeInitializers) {
+  FileMaker file(13);
+  file.input("x", {-1, 3, 4, 4}).output("y").floats("s", {4}, {1, 1, 2, 2});
+  file.node("Resize", {"x", "", "s"}, {"y"}).set("mode", "nearest");
+  const ImportResult result = file.import({.read_weights = false});
+  EXPECT_TRUE(result.unsupported.empty());
+  EXPECT_EQ(result.graph.parameters(), 0);
+  EXPECT_EQ(result.graph.info(result.names.at("y")).shape, (Shape{1, 3, 8, 8}));
+}
+
+TEST(Import, OpenDimensionsHaveTheValuesThatAreGiven) {
+  FileMaker file;
+  file.input("x", {-1, -2, 3}).output("y").node("Relu", {"x"}, {"y"});
+  EXPECT_EQ(file.import({.dimensions = {{"sequence", 7}}}).graph.info(TensorId(0)).shape, (Shape{1, 7, 3}));
+  const ImportResult four = file.import({.dimensions = {{"sequence", 7}, {"batch", 4}}});
+  EXPECT_EQ(four.graph.info(TensorId(0)).shape, (Shape{4, 7, 3}));
+  EXPECT_EQ(four.samples, 4);
+  const ImportResult two = file.import({.micro_batch = 2, .dimensions = {{"sequence", 7}, {"batch", 4}}});
+  EXPECT_EQ(two.graph.info(TensorId(0)).shape, (Shape{2, 7, 3}));
+  EXPECT_THAT(
+      [&] {
+        file.import({.dimensions = {{"sequence", 7}, {"width", 4}}});
+      },
+      testing::ThrowsMessage<Error>(
+          testing::HasSubstr("no open dimension is called \"width\"; found \"batch\", \"sequence\"")));
 }
 
 TEST(Import, ASingleNumberThatALayerTrainsIsAWeight) {
