@@ -17,7 +17,8 @@ Batch::Batch(const Graph& graph, const Values& feeds, std::int64_t micro_batches
   if (!samples_.faults.empty()) {
     const SampleFault& fault = samples_.faults[0];
     throw Error("", fault.why + " (op \"" + graph.ops[fault.op].name + "\", tensor \"" +
-                        graph.tensors[fault.tensor].name + "\")");
+                        graph.tensors[fault.tensor].name +
+                        "\"); or run all samples at once: plan.replicas 1, plan.gradient_accumulation 1");
   }
   check_inputs();
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {

@@ -140,6 +140,13 @@ class Analysis {
   void refuse_sum(OpId id) {
     const auto& in = g_.ops[id].inputs;
     const TensorId t = *std::find_if(in.begin(), in.end(), [&](TensorId i) { return is(i, SampleRole::sum); });
+    const bool adds = g_.ops[id].def->name == "add" || g_.ops[id].def->name == "sub";
+    const auto term = std::find_if(in.begin(), in.end(), [&](TensorId i) { return is(i, SampleRole::none); });
+    if (adds && term != in.end())
+      return fault(id, t,
+                   named(id) + " adds " + named(*term) + ", which no sample changes, to " + named(t) +
+                       ", a sum over the samples: every micro-batch would add it again. A penalty on weights goes into "
+                       "the optimizer (weight_decay)");
     fault(id, t,
           named(id) + " reads " + named(t) + ", a sum over the samples of the whole batch, before it is complete");
   }

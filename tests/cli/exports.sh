@@ -52,6 +52,14 @@ job loss_over_batch training '' '{"micro_batch": 2, "replicas": 2, "tensor_paral
 run run loss_over_batch.json --require-identical
 expect 0 out 'The same bits as the plain model.'
 
+# A loss with a term that no sample changes.
+job penalty training '' '{"micro_batch": 2, "replicas": 1, "tensor_parallel": 1, "pipeline_stages": 1}' 8
+run run penalty.json
+expect 2 err 'which no sample changes' 'goes into the optimizer (weight_decay)' 'plan.gradient_accumulation 1'
+job penalty training '' '{"replicas": 1, "gradient_accumulation": 1, "pipeline_stages": 1}' 8
+run run penalty.json --require-identical
+expect 0 out 'The same bits as the plain model.'
+
 # Parameters of one element, and a table that is none.
 run import "$exports/one_element.onnx"
 expect 0 out 'parameters  39'

@@ -113,6 +113,7 @@ TEST(Import, QuantisedWeightsStayInTheirType) {
   EXPECT_EQ(weight.kind, TensorKind::weight);
   EXPECT_EQ(weight.info, (TensorInfo{DType::int8, {3, 2}}));
   EXPECT_TRUE(weight.frozen);
+  EXPECT_EQ(result.graph.parameters(), 6);  // the scale is none
   const Array y = run(result, {{"x", floats_of({1, 3}, {1, 1, 1})}});
   EXPECT_THAT(y.values(), ElementsAre(4.5, -6));
 }

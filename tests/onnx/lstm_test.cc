@@ -73,16 +73,23 @@ FileMaker lstm_file(const std::vector<Direction>& ways, const char* direction_na
   return file;
 }
 
-void expect_loops(const std::vector<Direction>& ways, const char* direction_name) {
+// `lengths`: of the sequences, if they end before the last step.
+void expect_loops(const std::vector<Direction>& ways, const char* direction_name, const Extents& lengths = {}) {
   const Array x = floats_of({kSteps, kBatch, kInputs}, numbers(kSteps * kBatch * kInputs, 77));
-  const ImportResult imported = lstm_file(ways, direction_name).import();
+  FileMaker file = lstm_file(ways, direction_name);
+  if (!lengths.empty()) {
+    file.integers("lengths", {kBatch}, lengths);
+    file.model.mutable_graph()->mutable_node(0)->add_input("lengths");
+  }
+  const ImportResult imported = file.import();
   const Array y = run(imported, {{"x", x}}), last = run(imported, {{"x", x}}, "h");
   const auto d = static_cast<std::int64_t>(ways.size());
   ASSERT_EQ(y.info.shape, (Shape{kSteps, d, kBatch, kHidden}));
   ASSERT_EQ(last.info.shape, (Shape{d, kBatch, kHidden}));
   for (std::int64_t sample = 0; sample < kBatch; ++sample) {
-    std::vector<std::vector<double>> own(kSteps, std::vector<double>(kInputs));
-    for (std::int64_t t = 0; t < kSteps; ++t) {
+    const std::int64_t steps = lengths.empty() ? kSteps : lengths[static_cast<std::size_t>(sample)];
+    std::vector<std::vector<double>> own(static_cast<std::size_t>(steps), std::vector<double>(kInputs));
+    for (std::int64_t t = 0; t < steps; ++t) {
       for (std::int64_t i = 0; i < kInputs; ++i) {
         own[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)] = x.at((t * kBatch + sample) * kInputs + i);
       }
@@ -92,10 +99,10 @@ void expect_loops(const std::vector<Direction>& ways, const char* direction_name
       for (std::int64_t t = 0; t < kSteps; ++t) {
         for (std::int64_t j = 0; j < kHidden; ++j) {
           EXPECT_NEAR(y.at(((t * d + way) * kBatch + sample) * kHidden + j),
-                      expected[static_cast<std::size_t>(t)][static_cast<std::size_t>(j)], 1e-6);
+                      t < steps ? expected[static_cast<std::size_t>(t)][static_cast<std::size_t>(j)] : 0, 1e-6);
         }
       }
-      const auto end = ways[static_cast<std::size_t>(way)].reverse ? 0u : static_cast<std::size_t>(kSteps - 1);
+      const auto end = ways[static_cast<std::size_t>(way)].reverse ? 0u : static_cast<std::size_t>(steps - 1);
       EXPECT_NEAR(last.at((way * kBatch + sample) * kHidden), expected[end][0], 1e-6);
     }
   }
@@ -151,13 +158,10 @@ TEST(Lstm, AStateStoredForTheFilesBatchFollowsAnother) {
   }
 }
 
-TEST(Lstm, SequencesOfDifferentLengthsAreNotSupported) {
-  FileMaker file = lstm_file({direction(1, false)}, "forward");
-  file.integers("lengths", {kBatch}, {kSteps, kSteps - 1});
-  file.model.mutable_graph()->mutable_node(0)->add_input("lengths");
-  const ImportResult result = file.import();
-  ASSERT_EQ(result.unsupported.size(), 1u);
-  EXPECT_EQ(result.unsupported[0].why, "sequences of different lengths");
+TEST(Lstm, SequencesMayEndEarly) {
+  expect_loops({direction(1, false)}, "forward", {kSteps, 2});
+  expect_loops({direction(1, true)}, "reverse", {3, kSteps});
+  expect_loops({direction(1, false), direction(9, true)}, "bidirectional", {1, 4});
 }
 
 TEST(Lstm, LayersAreUnitsThatDoTheSame) {

@@ -36,6 +36,15 @@ class LossOverBatch(nn.Module):
         return ((self.out(x) - y) ** 2).sum() / x.size(0)
 
 
+class Penalty(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(4, 3)
+
+    def forward(self, x, y):
+        return ((self.out(x) - y) ** 2).mean() + 0.1 * (self.out.weight**2).sum()
+
+
 class Parameters(nn.Module):  # a bias, a temperature and a gate of one element each; a table that is no parameter
     def __init__(self):
         super().__init__()
@@ -54,5 +63,7 @@ export("open_sequence", Embedded, (torch.zeros(1, 4, dtype=torch.long),), input_
        dynamic_axes={"tokens": {0: "batch", 1: "sequence"}})
 export("fixed_batch", ClassToken, (torch.randn(1, 4, 8),))
 export("loss_over_batch", LossOverBatch, (torch.randn(2, 4), torch.randn(2, 3)), input_names=["x", "y"],
+       dynamic_axes={"x": {0: "batch"}, "y": {0: "batch"}}, **training)
+export("penalty", Penalty, (torch.randn(2, 4), torch.randn(2, 3)), input_names=["x", "y"],
        dynamic_axes={"x": {0: "batch"}, "y": {0: "batch"}}, **training)
 export("one_element", Parameters, (torch.randn(2, 3, 4), torch.randn(2, 3, 1)), input_names=["x", "y"], **training)
