@@ -43,7 +43,7 @@ TensorId axis_from_last(GraphBuilder& b, TensorId t, std::int64_t to);
 // x [..., k] by a known matrix [k, n].
 TensorId times_matrix(GraphBuilder& b, TensorId x, Array matrix);
 // The product of matrices, of which each may be transposed.
-TensorId product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x = false, bool transpose_y = false);
+TensorId matrix_product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x = false, bool transpose_y = false);
 // Handlers that another domain has, too.
 Results gemm(Node& n);
 Results quantize(Node& n);

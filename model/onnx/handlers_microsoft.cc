@@ -44,7 +44,7 @@ Results fused_matmul(Node& n) {
     Node::not_supported("transposed batches (transBatchA, transBatchB)");
   const bool first = n.integer_attribute("transA", 0) != 0, second = n.integer_attribute("transB", 0) != 0;
   if (n.rank(0) < 2 || n.rank(1) < 2) Node::fail("matrices are expected");
-  return {n.b.scale(product(n.b, n.in(0), n.in(1), first, second), n.number_attribute("alpha", 1))};
+  return {n.b.scale(matrix_product(n.b, n.in(0), n.in(1), first, second), n.number_attribute("alpha", 1))};
 }
 
 Results fused_gemm(Node& n) {

@@ -36,7 +36,7 @@ Results matmul(Node& n) {
   const bool row = n.rank(0) == 1, column = n.rank(1) == 1;
   const TensorId x = row ? with_ones(b, n.in(0), 0, 1) : n.in(0);
   const TensorId y = column ? with_ones(b, n.in(1), 1, 1) : n.in(1);
-  const TensorId result = product(b, x, y);
+  const TensorId result = matrix_product(b, x, y);
   Shape shape = b.info(result).shape;
   if (column) shape.pop_back();
   if (row) shape.erase(shape.end() - (column ? 1 : 2));
@@ -276,7 +276,7 @@ constexpr Handler kNnHandlers[] = {
 
 }  // namespace
 
-TensorId product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x, bool transpose_y) {
+TensorId matrix_product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x, bool transpose_y) {
   const Factor fx = without_transpose(b, x), fy = without_transpose(b, y);
   return b.matmul(fx.t, fy.t, fx.transposed != transpose_x, fy.transposed != transpose_y);
 }
@@ -288,7 +288,7 @@ Results gemm(Node& n) {
   const bool transpose_a = n.integer_attribute("transA", 0) != 0, transpose_b = n.integer_attribute("transB", 0) != 0;
   if (n.rank(0) != 2 || n.rank(1) != 2)
     Node::fail("matrices are expected, found " + to_text(n.shape(0)) + " and " + to_text(n.shape(1)));
-  const TensorId result = b.scale(product(b, n.in(0), n.in(1), transpose_a, transpose_b), alpha);
+  const TensorId result = b.scale(matrix_product(b, n.in(0), n.in(1), transpose_a, transpose_b), alpha);
   if (!n.has(2) || beta == 0) return {result};
   return {b.binary("add", result, b.scale(n.in(2), beta))};
 }
