@@ -155,6 +155,8 @@ class Converter {
       Node::fail("the graph \"" + graph.name() + "\" has " + std::to_string(graph.input_size()) +
                  " inputs, given are " + std::to_string(inputs.size()));
     }
+    constexpr std::size_t kMostOps = 500'000;  // loops in loops multiply
+    if (to_.graph.ops.size() > kMostOps) Node::not_supported("more than 500,000 ops, written out");
     const RestoredNames outside(to_.names);
     for (int i = 0; i < graph.input_size(); ++i) to_.names[graph.input(i).name()] = inputs[static_cast<std::size_t>(i)];
     for (const auto& tensor : graph.initializer()) to_.names[tensor.name()] = subgraph_constant(tensor);
