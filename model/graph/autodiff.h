@@ -21,10 +21,10 @@ class GraphBuilder;
 enum class LossScaling : std::uint8_t { none, fed };
 inline constexpr std::string_view kLossScale = "loss_scale", kInverseLossScale = "loss_scale/inverse";
 
-// Adds the ops that compute the gradient of graph.loss with respect to every weight that the loss depends on
-// and that is not frozen. A backward op
-// belongs to the unit of its forward op. The last tensor of each chain gets kind weight_gradient. Returns the gradient
-// of each weight. Throws Error with the name of an op on the path that has no gradient.
+// Adds the ops that compute the gradient of graph.loss with respect to every weight that the loss depends on and that
+// is not frozen. A backward op belongs to the unit of its forward op. The last tensor of each chain gets kind
+// weight_gradient. Returns the gradient of each weight. Throws Error with the name of an op on the path that has no
+// gradient.
 std::map<TensorId, TensorId> add_gradients(Graph& graph, LossScaling scaling = LossScaling::none);
 
 // Adds the derivatives of the sum of `y` with respect to each of `xs`, as ops of the builder's current pass. Returns

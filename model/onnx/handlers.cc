@@ -83,6 +83,14 @@ TensorId axis_from_last(GraphBuilder& b, TensorId t, std::int64_t to) {
   return b.transpose(t, std::move(order));
 }
 
+TensorId with_zeros(GraphBuilder& b, TensorId x, const std::vector<std::int64_t>& before,
+                    const std::vector<std::int64_t>& after) {
+  Attributes attrs;
+  attrs.set("before", before);
+  attrs.set("after", after);
+  return b.one("pad", {x}, std::move(attrs));
+}
+
 TensorId times_matrix(GraphBuilder& b, TensorId x, Array matrix) {
   Shape shape = b.info(x).shape;
   const std::int64_t inner = matrix.info.shape[0], outer = matrix.info.shape[1];

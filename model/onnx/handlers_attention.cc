@@ -8,19 +8,6 @@ namespace superstep::onnx_import {
 
 namespace {
 
-// x [batch, places, heads * width] as [batch, heads, places, width].
-TensorId heads_apart(GraphBuilder& b, TensorId x, std::int64_t heads) {
-  const Shape shape = b.info(x).shape;
-  if (heads < 1 || shape[2] % heads != 0) Node::fail(std::to_string(heads) + " heads of " + to_text(shape));
-  return b.transpose(b.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
-}
-
-// x [batch, heads, places, width] as [batch, places, heads * width].
-TensorId heads_together(GraphBuilder& b, TensorId x) {
-  const Shape shape = b.info(x).shape;
-  return b.reshape(b.transpose(x, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
-}
-
 // Keys or values [batch, heads, places, width] for `times` query heads each.
 TensorId repeated(GraphBuilder& b, TensorId x, std::int64_t times) {
   const Shape shape = b.info(x).shape;
@@ -162,6 +149,17 @@ constexpr Handler kAttentionHandlers[] = {
 };
 
 }  // namespace
+
+TensorId heads_apart(GraphBuilder& b, TensorId x, std::int64_t heads) {
+  const Shape shape = b.info(x).shape;
+  if (heads < 1 || shape[2] % heads != 0) Node::fail(std::to_string(heads) + " heads of " + to_text(shape));
+  return b.transpose(b.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
+}
+
+TensorId heads_together(GraphBuilder& b, TensorId x) {
+  const Shape shape = b.info(x).shape;
+  return b.reshape(b.transpose(x, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
+}
 
 std::span<const Handler> attention_handlers() { return kAttentionHandlers; }
 

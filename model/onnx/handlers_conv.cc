@@ -155,13 +155,10 @@ Results max_pool(Node& n) {
 
 // x with the zeros of the window's pads.
 TensorId padded(GraphBuilder& b, TensorId x, const Window& w) {
-  std::vector<std::int64_t> before(2), after(2);
+  Numbers before(2), after(2);
   before.insert(before.end(), w.before.begin(), w.before.end());
   after.insert(after.end(), w.after.begin(), w.after.end());
-  Attributes attrs;
-  attrs.set("before", before);
-  attrs.set("after", after);
-  return b.one("pad", {x}, std::move(attrs));
+  return with_zeros(b, x, before, after);
 }
 
 Results average_pool(Node& n) {

@@ -77,11 +77,6 @@ Results quick_gelu(Node& n) {
   return {n.b.binary("mul", x, n.b.unary("sigmoid", n.b.scale(x, n.number_attribute("alpha", 1.702))))};
 }
 
-TensorId rms_norm(GraphBuilder& b, TensorId x, TensorId gamma, double epsilon) {
-  const TensorId power = b.reduce("mean_square", x, {static_cast<std::int64_t>(b.info(x).shape.size()) - 1}, true);
-  return b.binary("mul", b.binary("mul", x, b.unary("rsqrt", b.shift(power, epsilon))), gamma);
-}
-
 // x + skip + bias, and that normalised. Results: the last first, then mean and deviation, which only gradients read,
 // then the sum.
 Results skip_norm(Node& n, std::size_t bias, TensorId (*norm)(Node&, TensorId)) {
@@ -99,8 +94,9 @@ Results skip_layer_norm(Node& n) {
 }
 
 Results skip_rms_norm(Node& n) {
-  return skip_norm(n, 3,
-                   [](Node& m, TensorId x) { return rms_norm(m.b, x, m.in(2), m.number_attribute("epsilon", 1e-12)); });
+  return skip_norm(n, 3, [](Node& m, TensorId x) {
+    return rms_norm(m.b, x, m.in(2), m.number_attribute("epsilon", 1e-12), m.rank(0) - 1);
+  });
 }
 
 // Operands: tokens, segments, tables of words, places and segments, gamma, beta, mask, places.
@@ -115,13 +111,7 @@ Results embed_layer_norm(Node& n) {
   return {b.layer_norm(sum, n.in(5), n.in(6), n.number_attribute("epsilon", 1e-12)), {}, sum};
 }
 
-// x [batch, places, heads * width] as [batch, heads, places, width].
-TensorId by_head(GraphBuilder& b, TensorId x, std::int64_t heads) {
-  const Shape shape = b.info(x).shape;
-  return b.transpose(b.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
-}
-
-// Adds the most negative number of the type's half where `allowed` is 0: as ONNX Runtime's mask_filter_value.
+// Adds `filler` to the scores where `allowed` is 0, as ONNX Runtime does (mask_filter_value).
 TensorId masked(GraphBuilder& b, TensorId scores, TensorId allowed, double filler) {
   const TensorId open = b.cast(allowed, b.info(scores).type);
   return b.binary("add", scores, b.scale(b.shift(b.unary("neg", open), 1), filler));
@@ -149,7 +139,8 @@ Results attention(Node& n) {
   const std::vector<TensorId> parts = b.split(all, 2, sizes);
   const double scale =
       n.number_attribute("scale", 1 / std::sqrt(static_cast<double>(sizes[0]) / static_cast<double>(heads)));
-  TensorId scores = b.scale(b.matmul(by_head(b, parts[0], heads), by_head(b, parts[1], heads), false, true), scale);
+  TensorId scores =
+      b.scale(b.matmul(heads_apart(b, parts[0], heads), heads_apart(b, parts[1], heads), false, true), scale);
   if (n.has(3)) {
     if (n.rank(3) != 2 || n.shape(3)[1] != places) Node::not_supported("a mask of shape " + to_text(n.shape(3)));
     scores = masked(b, scores, b.reshape(n.in(3), {n.shape(3)[0], 1, 1, places}), filler);
@@ -159,9 +150,7 @@ Results attention(Node& n) {
     for (std::int64_t i = 0; i < places * places; ++i) lower.push_back(i % places <= i / places ? 1 : 0);
     scores = masked(b, scores, b.constant(Array::from(b.info(scores).type, {places, places}, lower)), filler);
   }
-  const TensorId mixed = b.transpose(b.matmul(b.softmax(scores), by_head(b, parts[2], heads)), {0, 2, 1, 3});
-  const Shape shape = b.info(mixed).shape;
-  return {b.reshape(mixed, {shape[0], shape[1], shape[2] * shape[3]})};
+  return {heads_together(b, b.matmul(b.softmax(scores), heads_apart(b, parts[2], heads)))};
 }
 
 Results bias_softmax(Node& n) {

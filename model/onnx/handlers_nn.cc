@@ -116,8 +116,7 @@ Results rms_normalization(Node& n) {
   const std::int64_t axis = n.axis(n.integer_attribute("axis", -1), n.rank(0));
   const double epsilon = n.number_attribute("epsilon", 1e-5);
   n.integer_attribute("stash_type", 1);
-  const TensorId power = b.reduce("mean_square", x, from(axis, n.rank(0)), true);
-  return {scaled(b, b.binary("mul", x, b.unary("rsqrt", b.shift(power, epsilon))), n.optional_in(1), {})};
+  return {rms_norm(b, x, n.optional_in(1), epsilon, axis)};
 }
 
 struct BatchNorm {
@@ -219,13 +218,10 @@ Results local_response(Node& n) {
   const TensorId x = n.in(0);
   const std::int64_t size = n.integer_attribute("size", 1), channels = n.rank(0) > 1 ? n.shape(0)[1] : 0;
   if (n.rank(0) < 2 || size < 1 || size > 1024) Node::fail("window of " + std::to_string(size) + " channels");
-  Attributes attrs;
   std::vector<std::int64_t> before(n.shape(0).size()), after(before);
   before[1] = (size - 1) / 2;
   after[1] = size - 1 - before[1];
-  attrs.set("before", before);
-  attrs.set("after", after);
-  const TensorId squares = b.one("pad", {b.unary("square", x)}, std::move(attrs));
+  const TensorId squares = with_zeros(b, b.unary("square", x), before, after);
   TensorId sum = b.slice(squares, 1, 0, channels);
   for (std::int64_t i = 1; i < size; ++i) sum = b.binary("add", sum, b.slice(squares, 1, i, i + channels));
   const double alpha = n.number_attribute("alpha", 1e-4), beta = n.number_attribute("beta", 0.75);
@@ -275,6 +271,12 @@ constexpr Handler kNnHandlers[] = {
 };
 
 }  // namespace
+
+TensorId rms_norm(GraphBuilder& b, TensorId x, TensorId gamma, double epsilon, std::int64_t axis) {
+  const TensorId power =
+      b.reduce("mean_square", x, from(axis, static_cast<std::int64_t>(b.info(x).shape.size())), true);
+  return scaled(b, b.binary("mul", x, b.unary("rsqrt", b.shift(power, epsilon))), gamma, {});
+}
 
 TensorId matrix_product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x, bool transpose_y) {
   const Factor fx = without_transpose(b, x), fy = without_transpose(b, y);

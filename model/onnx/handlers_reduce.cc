@@ -74,12 +74,6 @@ Results reduce_log_sum(Node& n) {
   return {r.nothing ? r.x : n.b.unary("log", reduce(n, "sum", r.x, r))};
 }
 
-double largest_of(DType type) {
-  return type == DType::fp16   ? 65504.0
-         : type == DType::fp64 ? std::numeric_limits<double>::max()
-                               : static_cast<double>(std::numeric_limits<float>::max());
-}
-
 // max + log sum exp(x - max), which does not overflow. A finite number stands for an infinite maximum, whose difference
 // from itself is no number.
 Results reduce_log_sum_exp(Node& n) {
@@ -87,7 +81,7 @@ Results reduce_log_sum_exp(Node& n) {
   if (r.nothing || r.axes.empty()) return {r.x};
   GraphBuilder& b = n.b;
   const DType type = b.info(r.x).type;
-  const double limit = largest_of(type);
+  const double limit = largest_number(type);
   const TensorId largest = b.reduce("max", r.x, r.axes, true);
   const TensorId peak =
       b.stop_gradient(b.binary("min", b.binary("max", largest, b.scalar(type, -limit)), b.scalar(type, limit)));
@@ -123,11 +117,8 @@ TensorId moved_on(GraphBuilder& b, TensorId x, std::int64_t axis, std::int64_t b
   const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
   std::vector<std::int64_t> before(shape.size()), after(shape.size());
   (reverse ? after : before)[static_cast<std::size_t>(axis)] = by;
-  Attributes attrs;
-  attrs.set("before", before);
-  attrs.set("after", after);
   const TensorId rest = reverse ? b.slice(x, axis, by, extent) : b.slice(x, axis, 0, extent - by);
-  return b.one("pad", {rest}, std::move(attrs));
+  return with_zeros(b, rest, before, after);
 }
 
 // Sums of 1, 2, 4, ... elements, each of two of half as many. What is not finite reaches no earlier sum.

@@ -2,7 +2,6 @@
 // Resampling along axes, each a product with a matrix that is known when importing: so it splits, and has a
 // gradient, as products do. Nearest pixels are a lookup.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 
@@ -59,13 +58,6 @@ double nearest_place(const std::string& mode, double x) {
   return mode == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
-// Keys' cubic kernel at distances t + 1, t, 1 - t, 2 - t.
-std::array<double, 4> cubic_weights(double t, double a) {
-  const auto near = [a](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-  const auto far = [a](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
-}
-
 // Keys' cubic kernel at a distance.
 double cubic_weight(double distance, double a) {
   const double d = std::abs(distance);
@@ -97,8 +89,7 @@ std::vector<Tap> taps_at(const ResizeRule& rule, double x, std::int64_t extent, 
     put(low, 1 - t);
     put(low + 1, t);
   } else {
-    const std::array<double, 4> weights = cubic_weights(t, rule.cubic);
-    for (int k = 0; k < 4; ++k) put(low + k - 1, weights[static_cast<std::size_t>(k)]);
+    for (int k = -1; k <= 2; ++k) put(low + k, cubic_weight(k - t, rule.cubic));
   }
   double sum = 0;
   for (const Tap& tap : taps) sum += tap.weight;
@@ -250,14 +241,11 @@ Results resize(Node& n) {
                                            n.text_attribute("keep_aspect_ratio_policy", "stretch"));
   if (rule.coordinates == "tf_crop_and_resize") {
     std::vector<double> roi = known_numbers(n, 1, "roi");
-    if (!axes.empty() && roi.size() == 2 * axes.size()) {
-      std::vector<double> all(2 * sizes.size(), 0);
-      std::fill(all.begin() + static_cast<std::ptrdiff_t>(sizes.size()), all.end(), 1);
-      for (std::size_t i = 0; i < axes.size(); ++i) {
-        all[static_cast<std::size_t>(axes[i])] = roi[i];
-        all[sizes.size() + static_cast<std::size_t>(axes[i])] = roi[axes.size() + i];
-      }
-      roi = all;
+    if (roi.size() == 2 * axes.size() && !axes.empty()) {
+      const auto middle = roi.begin() + std::ssize(axes);
+      const std::vector<double> ends = of_all_axes({middle, roi.end()}, axes, std::vector<double>(sizes.size(), 1));
+      roi = of_all_axes({roi.begin(), middle}, axes, std::vector<double>(sizes.size(), 0));
+      roi.insert(roi.end(), ends.begin(), ends.end());
     }
     if (roi.size() != 2 * sizes.size()) Node::fail("roi has " + std::to_string(roi.size()) + " elements");
     for (std::size_t d = 0; d < sizes.size(); ++d) {

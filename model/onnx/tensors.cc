@@ -182,13 +182,13 @@ Array read_inside(const TensorInfo& info, const TensorProto& tensor, const std::
   return from_bytes(info, tensor.data_type(), reinterpret_cast<const std::byte*>(tensor.raw_data().data()));
 }
 
-double largest(DType type) {
+}  // namespace
+
+double largest_number(DType type) {
   return type == DType::fp16   ? 65504.0
          : type == DType::fp32 ? static_cast<double>(std::numeric_limits<float>::max())
                                : std::numeric_limits<double>::max();
 }
-
-}  // namespace
 
 std::optional<DType> our_type(std::int32_t file_type) {
   switch (file_type) {
@@ -246,7 +246,7 @@ StoredTensor read_tensor(const TensorProto& tensor, const fs::path& model, bool 
 
 Array converted(const Array& from, DType type) {
   Array to(TensorInfo{type, from.info.shape});
-  const double limit = largest(type);
+  const double limit = largest_number(type);
   for (std::int64_t i = 0; i < from.info.elements(); ++i) {
     const double value = from.at(i);
     to.set(i, is_float(type) && std::isfinite(value) ? std::clamp(value, -limit, limit) : value);

@@ -30,6 +30,9 @@ struct StoredTensor {
   bool external = false;
 };
 
+// Returns the largest finite number of a floating type.
+double largest_number(DType type);
+
 // Throws Error (without the file) on values that are not there in full, and on external data outside of the folder of
 // the file `model`, or of the folder that the model is a link into. `read_external` false: external data is neither
 // opened nor looked for. The type must be one that our_type() knows.
