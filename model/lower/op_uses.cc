@@ -8,6 +8,13 @@ OpUse::OpUse(const Graph& graph, OpId op) : call(graph, op), space(graph.ops[op]
   for (const Axis& axis : space.axes) extents.push_back(axis.extent);
 }
 
+double product_flops(const OpUse& use) {
+  if (!use.call->def.product) return 0;
+  double flops = 2;
+  for (std::int64_t extent : use.extents) flops *= static_cast<double>(extent);
+  return flops;
+}
+
 OpUses::OpUses(const Graph& graph) : graph_(graph), slots_(std::make_unique<Slot[]>(graph.ops.size())) {}
 
 const OpUse& OpUses::of(OpId op) const {

@@ -18,6 +18,9 @@ struct OpUse {
   std::vector<std::int64_t> extents;  // of the axes of `space`
 };
 
+// Returns the floating-point operations of a matrix product: two per point of its iteration space. 0 for other ops.
+double product_flops(const OpUse& use);
+
 // The OpUse of every op, made when first asked for, by any number of threads. Ops of a unit that equals an earlier unit
 // are normally never asked for.
 class OpUses {

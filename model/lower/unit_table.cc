@@ -13,15 +13,11 @@
 #include "model/parallel.h"
 
 namespace superstep {
+
 double product_flops(const GraphFacts& facts, UnitId unit, Pass pass) {
   double flops = 0;
-  const Graph& g = facts.graph;
-  for (OpId id : g.units[unit].ops[static_cast<std::size_t>(pass)]) {
-    if (!g.ops[id].def->product) continue;
-    double volume_of_space = 2;
-    for (std::int64_t extent : facts.sharding.uses.of(id).extents) volume_of_space *= static_cast<double>(extent);
-    flops += volume_of_space;
-  }
+  for (OpId id : facts.graph.units[unit].ops[static_cast<std::size_t>(pass)])
+    if (facts.graph.ops[id].def->product) flops += product_flops(facts.sharding.uses.of(id));
   return flops;
 }
 

@@ -206,8 +206,7 @@ class UnitTable {
   mutable GrowingMap<GroupShape, Updates, 16> updates_;
 };
 
-// Returns the floating-point operations of a unit's matrix products in one pass: two per point of their iteration
-// spaces.
+// Returns the floating-point operations of a unit's matrix products in one pass.
 double product_flops(const GraphFacts& facts, UnitId unit, Pass pass);
 
 // Returns estimates of an op's time on one IPU, for choosing splits. All tiles work at the multiply rate or the vector

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
+#include "model/lower/op_uses.h"
 #include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
 #include "planner/cli/dimensions.h"
@@ -34,6 +36,13 @@ std::int64_t frozen_parameters(const Graph& graph) {
   return total;
 }
 
+// Returns the floating-point operations of the matrix products and convolutions of one run.
+double product_flops(const Graph& graph) {
+  double total = 0;
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) total += product_flops(OpUse(graph, OpId(op)));
+  return total;
+}
+
 void print_result(const ImportResult& r, const TextStyle& style) {
   TextTable facts;
   facts.left_columns = {1};
@@ -45,6 +54,7 @@ void print_result(const ImportResult& r, const TextStyle& style) {
     facts.add({"parameters", with_thousands(r.graph.parameters())});
     if (const std::int64_t frozen = frozen_parameters(r.graph); frozen > 0)
       facts.add({"of these frozen", with_thousands(frozen)});
+    facts.add({"products and convolutions", with_thousands(std::llround(product_flops(r.graph) / 1e6)) + " MFLOPs"});
     facts.add({"cut units", std::to_string(r.graph.units.size())});
     facts.add({"loss", r.graph.loss.valid() ? r.graph.tensors[r.graph.loss].name : "none: inference only"});
     for (TensorId t : r.graph.inputs)
@@ -86,6 +96,7 @@ int import_model(const std::string& path, const Dimensions& dimensions, const Co
   if (r.unsupported.empty()) {
     j["parameters"] = r.graph.parameters();
     j["frozen_parameters"] = frozen_parameters(r.graph);
+    j["flops"] = product_flops(r.graph);
     j["ops"] = r.graph.ops.size();
     j["units"] = r.graph.units.size();
     j["has_loss"] = r.graph.loss.valid();
