@@ -97,6 +97,7 @@ class Backward {
     }
     if (!reached) return;
     builder_.set_unit(graph_.ops[id].unit);
+    builder_.set_turn(graph_.ops[id].turn);
     const GraphBuilder::Scope scope(builder_, graph_.ops[id].name + "_grad");
     if (const GradientRule* rule = graph_.ops[id].gradient_rule) {
       const TensorId operand = graph_.ops[id].gradient_operand;

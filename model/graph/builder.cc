@@ -58,6 +58,17 @@ std::string GraphBuilder::fresh_name(std::string_view op) {
   return name + '.' + std::to_string(counts_[name]++);
 }
 
+GraphBuilder::Loop::Loop(GraphBuilder& b) : builder_(b), turn_{b.loops_, -1}, inner_(b.turn_.loop >= 0) {
+  if (!inner_) ++b.loops_;
+}
+GraphBuilder::Loop::~Loop() {
+  if (!inner_) builder_.turn_ = {};
+}
+void GraphBuilder::Loop::next() {
+  ++turn_.number;
+  if (!inner_) builder_.turn_ = turn_;
+}
+
 UnitId GraphBuilder::begin_unit(std::string name, std::int64_t layer, UnitRole role) {
   Unit unit;
   unit.name = std::move(name);
@@ -110,6 +121,7 @@ std::vector<TensorId> GraphBuilder::append(Op op, std::vector<TensorInfo> result
   if (!unit_.valid()) begin_unit(graph_.name.empty() ? "graph" : graph_.name);
   op.pass = pass_;
   op.unit = unit_;
+  op.turn = turn_;
   const OpId id(graph_.ops.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::string name = results.size() == 1 ? op.name : op.name + ':' + std::to_string(i);

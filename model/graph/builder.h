@@ -36,9 +36,26 @@ class GraphBuilder {
     std::size_t length_;
   };
 
+  // The turns of a loop that is written out (Op::turn): all ops added after next() belong to the next turn, until the
+  // end of the object's lifetime. A loop within a loop is a part of the outer one's turns.
+  class Loop {
+   public:
+    explicit Loop(GraphBuilder& b);
+    ~Loop();
+    Loop(const Loop&) = delete;
+    Loop& operator=(const Loop&) = delete;
+    void next();
+
+   private:
+    GraphBuilder& builder_;
+    Turn turn_;
+    bool inner_;
+  };
+
   // Begins a new unit, which all ops added afterwards belong to. Returns the unit.
   UnitId begin_unit(std::string name, std::int64_t layer = -1, UnitRole role = UnitRole::other);
   void set_unit(UnitId unit) { unit_ = unit; }
+  void set_turn(Turn turn) { turn_ = turn; }  // of all ops added afterwards
   void set_pass(Pass pass) { pass_ = pass; }
 
   TensorId input(std::string name, DType type, Shape shape);
@@ -132,6 +149,7 @@ class GraphBuilder {
 
  private:
   friend class Scope;
+  friend class Loop;
   std::string qualified(std::string_view name) const;
   std::string fresh_name(std::string_view op);
   TensorId source(std::string name, TensorInfo info, TensorKind kind);
@@ -139,6 +157,8 @@ class GraphBuilder {
   Graph& graph_;
   std::string scope_;
   UnitId unit_;
+  Turn turn_;
+  std::int32_t loops_ = 0;
   Pass pass_ = Pass::forward;
   std::unordered_map<std::string, std::int64_t> counts_;  // number of fresh names, by the name without its number
   const std::vector<bool>* wanted_ = nullptr;

@@ -3,6 +3,7 @@
 // data. Ops are listed in an order in which they can run.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
@@ -77,6 +78,14 @@ struct GradientRule {
   TensorId (*gradient)(GraphBuilder&, TensorId operand, TensorId result, TensorId result_gradient);
 };
 
+// The turn of a loop that an op belongs to. A graph has the steps of a recurrent layer written out. A program runs them
+// as one loop, whose code is that of one turn.
+struct Turn {
+  std::int32_t loop = -1;  // -1: the op is in no loop
+  std::int32_t number = 0;
+  friend auto operator<=>(const Turn&, const Turn&) = default;
+};
+
 struct Op {
   const OpDef* def = nullptr;
   Attributes attrs;
@@ -84,6 +93,7 @@ struct Op {
   std::string name;                       // "layer3/attention/query/matmul"
   Pass pass = Pass::forward;
   UnitId unit;  // the unit the op belongs to; backward and update ops belong to their forward op's unit
+  Turn turn;    // as well; of an op that makes a gradient, that of the forward op
   const GradientRule* gradient_rule = nullptr;  // used in place of def->gradient; null: def->gradient is used
   TensorId gradient_operand;                    // operand of gradient_rule
 };
@@ -132,6 +142,8 @@ void print(std::ostream& out, const Graph& graph);
 // Returns a number that is equal for units that do the same work in these passes: same role, ops, attributes, types,
 // shapes and wiring. Names and positions do not count.
 std::uint64_t signature(const Graph& graph, UnitId unit, std::span<const Pass> passes = kPasses);
+// Returns the same number for ops that are given in the order they run.
+std::uint64_t signature(const Graph& graph, std::span<const OpId> ops);
 
 // Throws InternalError with the place if an invariant of Graph does not hold.
 void check(const Graph& graph);

@@ -35,10 +35,14 @@ LstmResult lstm(GraphBuilder& b, TensorId x, const LstmWeights& weights, TensorI
 
   LstmState state{hidden, cell};
   std::vector<TensorId> all(static_cast<std::size_t>(steps));
-  for (std::int64_t i = 0; i < steps; ++i) {
-    const auto t = static_cast<std::size_t>(reverse ? steps - 1 - i : i);
-    state = step(b, b.reshape(by_step[t], {batch, 4 * h}), weights.recurrent, state);
-    all[t] = b.reshape(state.hidden, {1, batch, h});
+  {
+    GraphBuilder::Loop loop(b);
+    for (std::int64_t i = 0; i < steps; ++i) {
+      loop.next();
+      const auto t = static_cast<std::size_t>(reverse ? steps - 1 - i : i);
+      state = step(b, b.reshape(by_step[t], {batch, 4 * h}), weights.recurrent, state);
+      all[t] = b.reshape(state.hidden, {1, batch, h});
+    }
   }
   return {b.concat(std::move(all), 0), state.hidden, state.cell};
 }

@@ -53,31 +53,49 @@ std::uint64_t mix(std::uint64_t hash, const Array& array) {
   return hash;
 }
 
-}  // namespace
+class Signature {
+ public:
+  Signature(const Graph& graph, std::uint64_t first) : graph_(graph), hash_(mix(0x5357u, first)) {}
 
-std::uint64_t signature(const Graph& graph, UnitId unit, std::span<const Pass> passes) {
-  std::unordered_map<TensorId, std::uint64_t> number;  // tensors in order of first occurrence
-  std::uint64_t hash = mix(0x5357u, static_cast<std::uint64_t>(graph.units[unit].role));
-  const auto visit = [&](TensorId t) {
-    if (!t.valid()) return void(hash = mix(hash, ~0ull));
-    const auto [at, fresh] = number.emplace(t, number.size());
-    hash = mix(hash, at->second);
-    if (!fresh) return;
-    const Tensor& tensor = graph.tensors[t];
-    hash = mix(mix(hash, static_cast<std::uint64_t>(tensor.kind)), tensor.info);
-    if (tensor.kind == TensorKind::constant && tensor.data) hash = mix(hash, *tensor.data);
-  };
-  for (Pass p : passes) {
-    const std::vector<OpId>& ops = graph.units[unit].ops[static_cast<std::size_t>(p)];
-    hash = mix(hash, ops.size());
+  void add(std::span<const OpId> ops) {
+    hash_ = mix(hash_, ops.size());
     for (OpId id : ops) {
-      const Op& op = graph.ops[id];
-      hash = mix(mix(hash, op.def->name), *op.def, op.attrs);
+      const Op& op = graph_.ops[id];
+      hash_ = mix(mix(hash_, op.def->name), *op.def, op.attrs);
       for (TensorId t : op.inputs) visit(t);
       for (TensorId t : op.outputs) visit(t);
     }
   }
-  return hash;
+  std::uint64_t hash() const { return hash_; }
+
+ private:
+  void visit(TensorId t) {
+    if (!t.valid()) return void(hash_ = mix(hash_, ~0ull));
+    const auto [at, fresh] = number_.emplace(t, number_.size());
+    hash_ = mix(hash_, at->second);
+    if (!fresh) return;
+    const Tensor& tensor = graph_.tensors[t];
+    hash_ = mix(mix(hash_, static_cast<std::uint64_t>(tensor.kind)), tensor.info);
+    if (tensor.kind == TensorKind::constant && tensor.data) hash_ = mix(hash_, *tensor.data);
+  }
+
+  const Graph& graph_;
+  std::unordered_map<TensorId, std::uint64_t> number_;  // tensors in order of first occurrence
+  std::uint64_t hash_;
+};
+
+}  // namespace
+
+std::uint64_t signature(const Graph& graph, UnitId unit, std::span<const Pass> passes) {
+  Signature s(graph, static_cast<std::uint64_t>(graph.units[unit].role));
+  for (Pass p : passes) s.add(graph.units[unit].ops[static_cast<std::size_t>(p)]);
+  return s.hash();
+}
+
+std::uint64_t signature(const Graph& graph, std::span<const OpId> ops) {
+  Signature s(graph, 0);
+  s.add(ops);
+  return s.hash();
 }
 
 }  // namespace superstep

@@ -84,12 +84,12 @@ class UnitLowering {
   bool second_sum_ = false;  // of a normalisation that goes on over replicas
   Function f_;
   std::map<TensorId, Layouts> layouts_;
-  CapRange room_;                   // of this op's temporary memory: what the bound leaves it
-  CapRange room_of_slices_;         // the same before its results were there
-  std::int64_t slices_ = 1;         // of this op's result, if that is a gradient of a weight
-  std::int64_t beside_ = 0;         // bytes that the bound counts beside it
-  Bytes in_slices_;                 // of gradients of weights that are read again, no less than is live of them
-  std::int64_t by_tile_plans_ = 0;  // exchanges that other tile plans of several bounds do without
+  CapRange room_;            // of this op's temporary memory: what the bound leaves it
+  CapRange room_of_slices_;  // the same before its results were there
+  std::int64_t slices_ = 1;  // of this op's result, if that is a gradient of a weight
+  std::int64_t beside_ = 0;  // bytes that the bound counts beside it
+  Bytes in_slices_;          // of gradients of weights that are read again, no less than is live of them
+  std::map<Turn, std::int64_t> by_tile_plans_;  // exchanges that other tile plans of several bounds do without
 
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
 
@@ -366,7 +366,7 @@ class UnitLowering {
         parts == 0 ? c_.fronts.fastest(shape, made.cap) : c_.fronts.fastest_in(parts, shape, made.cap);
     const ProductPlan& p = choice.plan;
     note(choice.caps);
-    if (p.pk > 1 && !all.add_partials) ++by_tile_plans_;
+    if (p.pk > 1 && !all.add_partials) ++by_tile_plans_[op.turn];
     for (Step& step : make_.product(p, slices, all_inputs(op))) add_step(std::move(step), position);
     layouts_[op.outputs[0]] = c_.bounds() ? all.layouts : Layouts{layout_of(p)};
   }
@@ -475,13 +475,24 @@ class UnitLowering {
       const UnitMemory::Kept kept = memory_.kept([&](TensorId t) { return tile_bytes(t); });
       f_.kept = kept.own, f_.crossing = kept.crossing;
     }
+    f_.exchange_code = exchange_code();
+  }
+
+  // The turns of a loop share the code of the one that has most.
+  Bytes exchange_code() const {
     const ExchangeFabric& x = c_.chip.exchange;
+    std::map<Turn, Bytes> of_turn;
     for (const Step& s : f_.steps) {
       if (s.kind != StepKind::exchange && s.kind != StepKind::collective) continue;
-      f_.exchange_code +=
-          code_of_exchange(x, s.data == Data::update_sums ? 1 : kFragments);  // a scalar is in one piece
+      const std::int64_t fragments = s.data == Data::update_sums ? 1 : kFragments;  // a scalar is in one piece
+      of_turn[g_.ops[ops_[static_cast<std::size_t>(s.op)]].turn] += code_of_exchange(x, fragments);
     }
-    f_.exchange_code -= by_tile_plans_ * code_of_exchange(x, kFragments);
+    for (const auto& [turn, exchanges] : by_tile_plans_) of_turn[turn] -= exchanges * code_of_exchange(x, kFragments);
+    std::map<std::int32_t, Bytes> of_loop;
+    for (const auto& [turn, code] : of_turn) of_loop[turn.loop] = std::max(of_loop[turn.loop], code);
+    Bytes sum(0);
+    for (const auto& [loop, code] : of_loop) sum += code;
+    return sum;
   }
 };
 

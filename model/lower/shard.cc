@@ -10,11 +10,10 @@
 namespace superstep {
 namespace {
 
-// Solves every block once per signature, in the order the passes run. Returns the seconds of the
-// distinct blocks.
+// Solves every piece once per signature, in the order the passes run. Returns the seconds of all pieces.
 double solve_blocks(ShardSolver& solver, const std::vector<Pass>& passes) {
-  // Layers of transformers and image networks need some hundreds; where ever more tensors live on side by side, as the
-  // steps of an unrolled recurrent layer do, few of the states go on, and the splits are the best that are found.
+  // Layers of transformers and image networks need some hundreds; where ever more tensors live on side by side, few of
+  // the states go on, and the splits are the best that are found.
   constexpr std::size_t kMostStates = 1024;
   const std::vector<ShardFacts::Block>& blocks = solver.problem().facts.blocks;
   double seconds = 0;
@@ -26,15 +25,15 @@ double solve_blocks(ShardSolver& solver, const std::vector<Pass>& passes) {
     std::map<std::uint64_t, Solved> solved;
     for (std::size_t n = 0; n < blocks.size(); ++n) {
       const ShardFacts::Block& block = blocks[pass == Pass::backward ? blocks.size() - 1 - n : n];
-      const std::vector<OpId>& ops = block.ops[static_cast<std::size_t>(pass)];
-      if (ops.empty()) continue;
-      const auto [it, fresh] = solved.try_emplace(block.signature, Solved{ops, 0});
       if (pass == Pass::update) solver.place_states(block);
-      if (fresh || !solver.problem().rules.collapse)
-        it->second.seconds = solver.solve(ops, pass == Pass::update ? 1 : kMostStates);
-      else
-        solver.apply(it->second.ops, ops);
-      seconds += it->second.seconds;
+      for (const auto& [signature, ops] : block.pieces[static_cast<std::size_t>(pass)]) {
+        const auto [it, fresh] = solved.try_emplace(signature, Solved{ops, 0});
+        if (fresh || !solver.problem().rules.collapse)
+          it->second.seconds = solver.solve(ops, pass == Pass::update ? 1 : kMostStates);
+        else
+          solver.apply(it->second.ops, ops);
+        seconds += it->second.seconds;
+      }
     }
   }
   return seconds;
@@ -45,16 +44,18 @@ std::vector<TensorId> tied_weights(const ShardProblem& problem) {
   std::vector<const ShardFacts::Block*> user(graph.tensors.size(), nullptr);
   std::vector<TensorId> tied;
   for (const ShardFacts::Block& block : problem.facts.blocks) {
-    for (OpId op : block.ops[static_cast<std::size_t>(Pass::forward)]) {
-      for (TensorId t : graph.ops[op].inputs) {
-        if (!t.valid() || graph.tensors[t].kind != TensorKind::weight ||
-            graph.info(t).elements() < problem.rules.small_weight)
-          continue;
-        const ShardFacts::Block*& first = user[static_cast<std::size_t>(t.index)];
-        if (first == nullptr)
-          first = &block;
-        else if (first != &block && std::find(tied.begin(), tied.end(), t) == tied.end())
-          tied.push_back(t);
+    for (const ShardFacts::Piece& piece : block.pieces[static_cast<std::size_t>(Pass::forward)]) {
+      for (OpId op : piece.ops) {
+        for (TensorId t : graph.ops[op].inputs) {
+          if (!t.valid() || graph.tensors[t].kind != TensorKind::weight ||
+              graph.info(t).elements() < problem.rules.small_weight)
+            continue;
+          const ShardFacts::Block*& first = user[at(t)];
+          if (first == nullptr)
+            first = &block;
+          else if (first != &block && std::find(tied.begin(), tied.end(), t) == tied.end())
+            tied.push_back(t);
+        }
       }
     }
   }

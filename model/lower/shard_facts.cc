@@ -5,6 +5,7 @@
 #include <span>
 
 #include "model/graph/op_def.h"
+#include "model/hash.h"
 
 namespace superstep {
 namespace {
@@ -22,18 +23,29 @@ std::vector<ShardFacts::Block> blocks_of(const Graph& graph, std::span<const std
   return blocks;
 }
 
-void list_ops(const Graph& graph, ShardFacts::Block& block) {
-  for (std::size_t pass = 0; pass < block.ops.size(); ++pass) {
-    for (UnitId u : block.units) {
-      const auto& list = graph.units[u].ops[pass];
-      block.ops[pass].insert(block.ops[pass].end(), list.begin(), list.end());
+// The ops of a pass in the order of the graph, which runs; backward ops come last unit first.
+std::vector<OpId> ops_of(const Graph& graph, const ShardFacts::Block& block, std::size_t pass) {
+  std::vector<OpId> ops;
+  for (UnitId u : block.units) {
+    const auto& list = graph.units[u].ops[pass];
+    ops.insert(ops.end(), list.begin(), list.end());
+  }
+  std::ranges::sort(ops);
+  return ops;
+}
+
+void cut_into_pieces(const Graph& graph, ShardFacts::Block& block) {
+  for (std::size_t pass = 0; pass < block.pieces.size(); ++pass) {
+    std::vector<ShardFacts::Piece>& pieces = block.pieces[pass];
+    for (OpId id : ops_of(graph, block, pass)) {
+      if (pieces.empty() || graph.ops[pieces.back().ops.back()].turn != graph.ops[id].turn) pieces.emplace_back();
+      pieces.back().ops.push_back(id);
     }
-    std::ranges::sort(block.ops[pass]);  // graph order, which runs; backward ops come last unit first
   }
 }
 
 void list_states(const Graph& graph, ShardFacts::Block& block) {
-  for (OpId id : block.ops[static_cast<std::size_t>(Pass::update)]) {
+  for (OpId id : ops_of(graph, block, static_cast<std::size_t>(Pass::update))) {
     for (TensorId t : graph.ops[id].inputs) {
       if (!t.valid() || graph.tensors[t].kind == TensorKind::activation) continue;
       const TensorId weight = graph.tensors[t].weight;
@@ -80,21 +92,28 @@ std::vector<bool> read_in_backward(const Graph& graph) {
 }
 
 std::vector<bool> crossing(const Graph& graph, const std::vector<ShardFacts::Block>& blocks) {
-  std::vector<std::size_t> block_of(graph.units.size());
+  std::vector<std::size_t> block_of(graph.ops.size()), piece_of(graph.ops.size());
+  std::size_t pieces = 0;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    for (UnitId u : blocks[b].units) block_of[static_cast<std::size_t>(u.index)] = b;
+    for (const auto& of_pass : blocks[b].pieces) {
+      for (const ShardFacts::Piece& piece : of_pass) {
+        ++pieces;
+        for (OpId id : piece.ops) block_of[at(id)] = b, piece_of[at(id)] = pieces;
+      }
+    }
   }
   std::vector<bool> out(graph.tensors.size(), false);
   for (TensorId t : graph.outputs) {
     if (!graph.loss.valid() || t == graph.loss) out[static_cast<std::size_t>(t.index)] = true;
   }
-  for (const Op& op : graph.ops) {
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[OpId(i)];
     if (op.pass == Pass::update) continue;
     for (TensorId t : op.inputs) {
       if (!t.valid() || !graph.tensors[t].producer.valid()) continue;
-      const Op& from = graph.ops[graph.tensors[t].producer];
-      if (block_of[static_cast<std::size_t>(from.unit.index)] != block_of[static_cast<std::size_t>(op.unit.index)])
-        out[static_cast<std::size_t>(t.index)] = true;
+      const std::size_t from = at(graph.tensors[t].producer);
+      const bool same_pass = graph.ops[graph.tensors[t].producer].pass == op.pass;
+      if (block_of[from] != block_of[i] || (same_pass && piece_of[from] != piece_of[i])) out[at(t)] = true;
     }
   }
   return out;
@@ -119,18 +138,47 @@ std::uint64_t bits_of(const std::vector<bool>& flags) {
   return bits;
 }
 
+std::vector<ShardFacts::Block> pieces_of(const Graph& graph, std::vector<ShardFacts::Block> blocks) {
+  for (ShardFacts::Block& block : blocks) cut_into_pieces(graph, block), list_states(graph, block);
+  return blocks;
+}
+
 }  // namespace
+
+// A block without loops is a piece in each pass.
+void ShardFacts::sign_pieces(const Graph& graph, Block& block) const {
+  for (auto& of_pass : block.pieces) {
+    for (Piece& piece : of_pass) {
+      piece.signature = block.signature;
+      if (of_pass.size() == 1) continue;
+      piece.signature = signature(graph, piece.ops);
+      const auto add = [&](std::uint64_t fact) { piece.signature = mix(piece.signature, fact); };
+      for (OpId id : piece.ops) {
+        for (TensorId t : graph.ops[id].inputs) {
+          if (!t.valid()) continue;
+          add(bits_of(data[at(t)]));
+          if (graph.tensors[t].kind == TensorKind::weight) add(static_cast<std::uint64_t>(t.index));
+        }
+        for (TensorId t : graph.ops[id].outputs) {
+          add(bits_of(data[at(t)]));
+          add((crosses[at(t)] ? 1 : 0) + (kept[at(t)] ? 2 : 0));
+          add(static_cast<std::uint64_t>(summand_of[at(t)].index));
+        }
+      }
+    }
+  }
+}
 
 ShardFacts::ShardFacts(const Graph& graph)
     : uses(graph),
       data(data_dimensions(graph)),
       signatures(unit_signatures(graph, data)),
-      blocks(blocks_of(graph, signatures)),
+      blocks(pieces_of(graph, blocks_of(graph, signatures))),
       summand_of(gradient_summands(graph)),
       kept(read_in_backward(graph)),
       crosses(crossing(graph, blocks)),
       replaces(graph.tensors.size()) {
-  for (ShardFacts::Block& block : blocks) list_ops(graph, block), list_states(graph, block);
+  for (ShardFacts::Block& block : blocks) sign_pieces(graph, block);
   for (const auto& [old, made] : graph.updates) replaces[static_cast<std::size_t>(made.index)] = old;
 }
 

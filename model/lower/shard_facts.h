@@ -17,11 +17,17 @@ struct ShardFacts {
   explicit ShardFacts(const Graph& graph);
   OpUses uses;
 
-  // The unit of solving: all units of one layer, or one unit that is in no layer.
+  // Ops that are solved together, in the order they run: of a pass of a block, those of one turn of a loop, or those
+  // before, between or behind loops.
+  struct Piece {
+    std::uint64_t signature = 0;  // equal for pieces that are split alike
+    std::vector<OpId> ops;
+  };
+  // All units of one layer, or one unit that is in no layer.
   struct Block {
     std::vector<UnitId> units;
-    std::uint64_t signature = 0;                            // hash of the signatures of the units
-    std::array<std::vector<OpId>, std::size(kPasses)> ops;  // by pass, in the order they run
+    std::uint64_t signature = 0;                                // hash of the signatures of the units
+    std::array<std::vector<Piece>, std::size(kPasses)> pieces;  // by pass, in the order they run
     // Tensors that the block's update reads but does not make, each with the weight whose sharding it has. Invalid
     // weight: the tensor is replicated.
     std::vector<std::pair<TensorId, TensorId>> states;
@@ -31,9 +37,12 @@ struct ShardFacts {
   std::vector<Block> blocks;
   std::vector<TensorId> summand_of;  // gradient_summands()
   // By tensor. kept: true for forward results that a backward op reads. crosses: true if another block reads the
-  // tensor, or if the tensor is a result of the graph.
+  // tensor, or another piece of the same pass, or if the tensor is a result of the graph.
   std::vector<bool> kept, crosses;
   std::vector<TensorId> replaces;  // by tensor: the weight or state whose new value the tensor is; invalid: none
+
+ private:
+  void sign_pieces(const Graph& graph, Block& block) const;
 };
 
 // Returns, by tensor and dimension, true if the dimension carries samples or positions (data) rather than features.

@@ -21,9 +21,9 @@ class ShardSolver {
   void restart(const std::map<TensorId, int>& forced, Bytes gather_limit);
 
   // Decides every op of `ops`, and every tensor that these ops make or are the first to use. Returns the seconds of the
-  // ops and their collectives. `ops` must be a list of problem().facts. Tensors that are decided already are constants.
-  // `beam`: if an op leads to more states than this, some are dropped, and the result may not be optimal. An earlier
-  // solution for `ops` is reused if the programme would find the same solution again.
+  // ops and their collectives. `ops` must be those of a piece of problem().facts. Tensors that are decided already are
+  // constants. `beam`: if an op leads to more states than this, some are dropped, and the result may not be optimal. An
+  // earlier solution for `ops` is reused if the programme would find the same solution again.
   double solve(const std::vector<OpId>& ops, std::size_t beam);
   // Copies the decisions of a block to a block with the same signature, op by op.
   void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);

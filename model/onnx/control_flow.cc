@@ -2,6 +2,7 @@
 #include "model/onnx/control_flow.h"
 
 #include <limits>
+#include <optional>
 
 #include "model/onnx/handlers.h"
 
@@ -57,7 +58,9 @@ Results loop(Node& n, const AddGraph& add) {
   if (outputs < 1 + states)
     Node::fail("the body has " + std::to_string(outputs) + " results for " + std::to_string(states) + " states");
   std::vector<std::vector<TensorId>> scanned(outputs - 1 - states);
+  std::optional<GraphBuilder::Loop> turns(std::in_place, b);
   for (std::int64_t turn = 0; goes_on && static_cast<double>(turn) < given; ++turn) {
+    turns->next();
     if (turn == kMostTurns) Node::not_supported("more than " + std::to_string(kMostTurns) + " turns");
     Results in{integer_constant(b, {}, {turn}), truth(b, true)};
     in.insert(in.end(), carried.begin(), carried.end());
@@ -71,6 +74,7 @@ Results loop(Node& n, const AddGraph& add) {
     carried.assign(out.begin() + 1, out.begin() + 1 + static_cast<std::ptrdiff_t>(states));
     for (std::size_t i = 0; i < scanned.size(); ++i) scanned[i].push_back(out[1 + states + i]);
   }
+  turns.reset();
   for (const auto& parts : scanned) carried.push_back(stacked(b, parts, 0));
   return carried;
 }
@@ -93,7 +97,9 @@ Results scan_over(Node& n, const GraphProto& body, const ScanForm& form, Results
   if (outputs < form.states)
     Node::fail("the body has " + std::to_string(outputs) + " results for " + std::to_string(form.states) + " states");
   std::vector<std::vector<TensorId>> made(outputs - form.states);
+  std::optional<GraphBuilder::Loop> loop(std::in_place, b);
   for (std::int64_t turn = 0; turn < turns; ++turn) {
+    loop->next();
     Results in = states;
     for (std::size_t i = 0; i < scanned.size(); ++i) {
       const std::int64_t axis = form.in_axes[i], at = form.in_reversed[i] != 0 ? turns - 1 - turn : turn;
@@ -109,6 +115,7 @@ Results scan_over(Node& n, const GraphProto& body, const ScanForm& form, Results
       parts.insert(form.out_reversed[i] != 0 ? parts.begin() : parts.end(), out[form.states + i]);
     }
   }
+  loop.reset();
   for (std::size_t i = 0; i < made.size(); ++i) states.push_back(stacked(b, made[i], form.out_axes[i]));
   return states;
 }

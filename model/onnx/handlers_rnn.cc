@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 
 #include "model/onnx/handlers.h"
 
@@ -262,7 +263,9 @@ class Layer {
   State scan(const Direction& d, State s, std::vector<TensorId>& all) {
     const std::vector<TensorId> x = projections(d);
     std::vector<TensorId> results(x.size());
+    std::optional<GraphBuilder::Loop> loop(std::in_place, b_);
     for (std::size_t i = 0; i < x.size(); ++i) {
+      loop->next();
       const std::size_t t = d.reverse ? x.size() - 1 - i : i;
       const State next = kind_.step(b_, d, x[t], s);
       TensorId result = next.h;
@@ -276,6 +279,7 @@ class Layer {
       }
       results[t] = b_.reshape(result, {1, 1, batch_, hidden_});
     }
+    loop.reset();
     all.push_back(b_.concat(std::move(results), 0));
     return s;
   }

@@ -29,10 +29,9 @@ Solved solve(ShardSolver& solver, const std::map<TensorId, int>& forced, Bytes g
   Solved out;
   for (Pass pass : kPasses) {
     for (const ShardFacts::Block& block : solver.problem().facts.blocks) {
-      const std::vector<OpId>& ops = block.ops[static_cast<std::size_t>(pass)];
-      if (ops.empty()) continue;
       if (pass == Pass::update) solver.place_states(block);
-      out.seconds += solver.solve(ops, pass == Pass::update ? 1 : beam);
+      for (const ShardFacts::Piece& piece : block.pieces[static_cast<std::size_t>(pass)])
+        out.seconds += solver.solve(piece.ops, pass == Pass::update ? 1 : beam);
     }
   }
   out.sharding = solver.result();

@@ -364,6 +364,24 @@ TEST(Tables, BoundsThatCountWhatIsLiveLeaveOpsTheRest) {
   EXPECT_GT(most_held, Bytes(10000));
 }
 
+// The steps of a recurrent layer are one loop on the device: more of them take more time and no more code.
+TEST(Tables, TurnsOfALoopShareTheirCode) {
+  const auto layer = [](std::int64_t steps, std::int64_t t) {
+    World world(test::small_job("lstm", {{"layers", 1}, {"hidden", 64}, {"sequence_length", steps}}, "ipu-pod4"));
+    TableKey key;
+    key.mesh = {t, 1};
+    key.precision = world.job.pins.precision;
+    return world.tables.table(key).row(1);
+  };
+  for (const std::int64_t t : {1, 2}) {
+    const UnitRow few = layer(6, t), many = layer(30, t);
+    EXPECT_EQ(few.forward.exchange_code, many.forward.exchange_code) << t;
+    EXPECT_EQ(few.backward.exchange_code, many.backward.exchange_code) << t;
+    EXPECT_GT(few.forward.exchange_code, Bytes(0));
+    EXPECT_GT(many.forward_cycles.total().value, 4 * few.forward_cycles.total().value);
+  }
+}
+
 // Of convolutions, recurrences and transformers, with one table for several bounds too.
 TEST(Tables, WhatStandsOnATileIsPartOfEveryPeak) {
   const nlohmann::json gpt = {
