@@ -47,6 +47,11 @@ nlohmann::json numbers_of(const T5Spec& spec);
 void override_numbers(JsonReader& r, T5Spec& spec);
 Graph build(const T5Spec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 
+std::vector<LlamaSpec> llama_specs();
+nlohmann::json numbers_of(const LlamaSpec& spec);
+void override_numbers(JsonReader& r, LlamaSpec& spec);
+Graph build(const LlamaSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
 std::vector<LstmSpec> lstm_specs();
 nlohmann::json numbers_of(const LstmSpec& spec);
 void override_numbers(JsonReader& r, LstmSpec& spec);

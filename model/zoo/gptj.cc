@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/zoo/heads.h"
+#include "model/zoo/rotary.h"
 #include "model/zoo/transformer.h"
 
 namespace superstep::zoo {
@@ -12,36 +13,6 @@ namespace superstep::zoo {
 namespace {
 
 constexpr std::int64_t kTurned = 64;  // elements of a head, in pairs
-
-// [1, 1, s, pairs, 1]: cosines or sines of position x frequency.
-Array turns(DType type, std::int64_t positions, std::int64_t pairs, bool sine) {
-  Array values(TensorInfo{type, {1, 1, positions, pairs, 1}});
-  for (std::int64_t position = 0; position < positions; ++position) {
-    for (std::int64_t pair = 0; pair < pairs; ++pair) {
-      const double angle = position_angle(static_cast<double>(position), 2 * pair, 2 * pairs);
-      values.set(position * pairs + pair, sine ? std::sin(angle) : std::cos(angle));
-    }
-  }
-  return values;
-}
-
-struct Rotation {
-  TensorId cosine, sine;
-  std::int64_t turned = 0;
-};
-
-// x [m, heads, s, d]: each pair of the first elements is turned by the angle of its position.
-TensorId turn(GraphBuilder& b, TensorId x, const Rotation& r) {
-  const Shape shape = b.info(x).shape;
-  const std::int64_t d = shape[3];
-  const std::vector<TensorId> cut = r.turned < d ? b.split(x, 3, {r.turned, d - r.turned}) : b.split(x, 3, {d});
-  const TensorId pairs = b.reshape(cut[0], {shape[0], shape[1], shape[2], r.turned / 2, 2});
-  const std::vector<TensorId> pair = b.split(pairs, 4, {1, 1});
-  const TensorId first = b.binary("sub", b.binary("mul", pair[0], r.cosine), b.binary("mul", pair[1], r.sine));
-  const TensorId second = b.binary("add", b.binary("mul", pair[1], r.cosine), b.binary("mul", pair[0], r.sine));
-  const TensorId turned = b.reshape(b.concat({first, second}, 4), {shape[0], shape[1], shape[2], r.turned});
-  return cut.size() == 1 ? turned : b.concat({turned, cut[1]}, 3);
-}
 
 TensorId attend(const Context& c, TensorId x, const Rotation& rotation, TensorId mask) {
   GraphBuilder& b = c.b;
@@ -91,10 +62,8 @@ Graph build_gptj(const TransformerSpec& spec, std::int64_t micro_batch, DType pr
   const TensorId tokens = b.input("tokens", DType::int32, c.tokens());
   const TensorId table = b.weight("embedding/tokens", precision, {spec.vocabulary, spec.hidden});
   const TensorId mask = b.constant(causal_mask(precision, spec.sequence_length), "causal_mask");
-  Rotation rotation;
-  rotation.turned = std::min(kTurned, spec.hidden / spec.heads / 2 * 2);
-  rotation.cosine = b.constant(turns(precision, spec.sequence_length, rotation.turned / 2, false), "cosines");
-  rotation.sine = b.constant(turns(precision, spec.sequence_length, rotation.turned / 2, true), "sines");
+  const std::int64_t turned = std::min(kTurned, spec.hidden / spec.heads / 2 * 2);
+  const Rotation rotation = make_rotation(b, precision, spec.sequence_length, turned, Pairs::neighbours);
   TensorId x = b.dropout(b.gather(table, tokens), spec.dropout);
   for (std::int64_t i = 0; i < spec.layers; ++i) x = gptj_layer(c, i, x, rotation, mask);
 

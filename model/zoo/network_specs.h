@@ -127,6 +127,19 @@ struct T5Spec {
   std::string source;    // where the numbers come from
 };
 
+// The numbers of a decoder as Llama, Mistral and Qwen have it.
+struct LlamaSpec {
+  std::string name;  // "llama2-7b"
+  std::string family = "llama";
+  std::int64_t layers = 0, hidden = 0, ffn = 0, vocabulary = 0;
+  std::int64_t heads = 0, key_value_heads = 0, head_size = 0;  // of queries; of keys and of values; elements of each
+  std::int64_t sequence_length = 2048;                         // of this job
+  double rotary_base = 1e4, norm_epsilon = 1e-5;
+  bool tied_head = false, qkv_bias = false;
+  bool query_key_norm = false;  // queries and keys are scaled by their root mean square
+  std::string source;           // where the numbers come from
+};
+
 // The numbers of a language model of recurrent layers.
 struct LstmSpec {
   std::string name;  // "lstm"
@@ -164,8 +177,8 @@ struct HmcSpec {
   std::int64_t weights() const { return features * hidden + 2 * hidden + 3; }
 };
 
-using ZooSpec = std::variant<TransformerSpec, ResNetSpec, EfficientNetSpec, VitSpec, ConformerSpec, T5Spec, LstmSpec,
-                             DeepVoiceSpec, HmcSpec>;
+using ZooSpec = std::variant<TransformerSpec, ResNetSpec, EfficientNetSpec, VitSpec, ConformerSpec, T5Spec, LlamaSpec,
+                             LstmSpec, DeepVoiceSpec, HmcSpec>;
 
 // A graph for training has labels and a loss. One for inference ends in the scores: of classes, or of the next token of
 // a language model. There batch norm, which takes statistics of the batch in training, is folded into the convolution

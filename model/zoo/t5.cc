@@ -94,11 +94,7 @@ class T5Builder {
   TensorId embed(const std::string& name, std::int64_t length) {
     return b_.dropout(b_.gather(words_, b_.input(name, DType::int32, {m_, length})), s_.dropout);
   }
-  TensorId norm(TensorId x) {
-    const TensorId gamma = b_.weight("norm_gamma", type_, {s_.hidden});
-    const TensorId square = b_.reduce("mean_square", x, {-1}, true, type_ == DType::fp64 ? DType::fp64 : DType::fp32);
-    return b_.binary("mul", b_.binary("mul", x, b_.unary("rsqrt", b_.shift(square, kT5Epsilon))), gamma);
-  }
+  TensorId norm(TensorId x) { return rms_norm(b_, x, b_.weight("norm_gamma", type_, {s_.hidden}), kT5Epsilon); }
   TensorId finish(TensorId x, const std::string& name) {
     GraphBuilder::Scope scope(b_, name);
     return b_.dropout(norm(x), s_.dropout);

@@ -24,6 +24,8 @@ struct Context {
 
 TensorId dense(const Context& c, const std::string& name, TensorId x, std::int64_t columns);  // x W + bias
 TensorId layer_norm(const Context& c, const std::string& name, TensorId x);
+// x divided by the root of its mean square over the last dimension, times gamma.
+TensorId rms_norm(GraphBuilder& b, TensorId x, TensorId gamma, double epsilon);
 
 // Added to the scores of all heads: [m or 1, 1, s or 1, s]. Empty: none.
 using Mask = std::function<TensorId()>;
@@ -39,8 +41,9 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask);
 // A layer with normalisation ahead of its parts, three units: "layerN/attention", "layerN/ffn_up", "layerN/ffn_down".
 TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const Mask& mask);
 
-// Of element i of `width` at a position: pairs share an angle, and turn slower from pair to pair.
-double position_angle(double position, std::int64_t i, std::int64_t width);
+// Of element i of `width` at a position: pairs share an angle, and turn slower from pair to pair, the last one nearly
+// `base` times slower than the first.
+double position_angle(double position, std::int64_t i, std::int64_t width, double base = 1e4);
 // [m, 1, 1, s] of a mask [m, s]: 0 for its ones, which are tokens, kMasked for its zeros, which are padding.
 TensorId padding_mask(GraphBuilder& b, TensorId mask);
 // [1, 1, s, s]: 0 on and below the diagonal, above it what the softmax makes nothing of. Graphs that are there at the

@@ -26,6 +26,7 @@ const std::vector<ZooSpec>& all_specs() {
     add(specs, zoo::vit_specs());
     add(specs, zoo::conformer_specs());
     add(specs, zoo::t5_specs());
+    add(specs, zoo::llama_specs());
     add(specs, zoo::lstm_specs());
     add(specs, zoo::deep_voice_specs());
     add(specs, zoo::hmc_specs());
@@ -89,6 +90,7 @@ EfficientNetSpec efficientnet_spec(const std::string& name) { return spec_of<Eff
 VitSpec vit_spec(const std::string& name) { return spec_of<VitSpec>(name, "vision transformer"); }
 ConformerSpec conformer_spec(const std::string& name) { return spec_of<ConformerSpec>(name, "Conformer"); }
 T5Spec t5_spec(const std::string& name) { return spec_of<T5Spec>(name, "T5"); }
+LlamaSpec llama_spec(const std::string& name) { return spec_of<LlamaSpec>(name, "Llama"); }
 LstmSpec lstm_spec(const std::string& name) { return spec_of<LstmSpec>(name, "recurrent network"); }
 DeepVoiceSpec deep_voice_spec(const std::string& name) { return spec_of<DeepVoiceSpec>(name, "speech network"); }
 HmcSpec hmc_spec(const std::string& name) { return spec_of<HmcSpec>(name, "sampler"); }

@@ -24,6 +24,7 @@ EfficientNetSpec efficientnet_spec(const std::string& name);
 VitSpec vit_spec(const std::string& name);
 ConformerSpec conformer_spec(const std::string& name);
 T5Spec t5_spec(const std::string& name);
+LlamaSpec llama_spec(const std::string& name);
 LstmSpec lstm_spec(const std::string& name);
 DeepVoiceSpec deep_voice_spec(const std::string& name);
 HmcSpec hmc_spec(const std::string& name);

@@ -44,22 +44,23 @@ void read_popxl_model(Settings& s, Draft& d) {
         {{"head", "classification"}, {"classes", 3}, {"vocabulary", s.integer("model.embedding.vocab_size", 50257)}});
     set_dropout(0.1);
     d.lacks("the network is a GPT with a head of three classes (MNLI): a BERT of its sizes stands for it");
+  } else if (s.has("model.intermediate_size")) {
+    model = {{"zoo", "llama2-7b"}, {"layers", layers}, {"hidden", hidden}, {"heads", heads}};
+    model.update({{"key_value_heads", s.integer("model.attention.kv_heads", heads)},
+                  {"head_size", hidden / heads},
+                  {"ffn", s.integer("model.intermediate_size")},
+                  {"vocabulary", s.integer("model.embedding.vocab_size", 32000)}});
   } else {
-    const bool rotary = s.has("model.attention.rotary_dim"), gated = s.has("model.intermediate_size");
+    const bool rotary = s.has("model.attention.rotary_dim");
     const bool gpt3 = trains && !rotary;
     set_transformer(gpt3 ? "gpt3-2.7b" : "gptj-6b", layers, hidden, heads, d);
     model["vocabulary"] = s.integer("model.embedding.vocab_size", rotary ? 50400 : 50257);
     if (gpt3) model["positions"] = s.integer("model.embedding.max_positional_length", 1024);
     set_dropout(gpt3 ? 0.1 : 0);
-    // As many weights as the three matrices of a gated part, in whole blocks of 128 columns.
-    if (gated) model["ffn"] = (s.integer("model.intermediate_size") * 3 / 2 + 127) / 128 * 128;
-    if (gated)
-      d.lacks("the network has a gated feed-forward part and RMS norm: a GPT-J of as many weights stands for it");
-    else if (!gpt3 && !rotary)
+    if (!gpt3 && !rotary)
       d.lacks("the network shares its word table over all IPUs: a GPT-J of its sizes stands for it");
   }
   model["sequence_length"] = s.integer("model.sequence_length");
-  d.lacks(s, "model.attention.kv_heads", "heads of keys and values are as many as others in the zoo", json(heads));
   s.skip({"model.eps", "model.attention.rotary_dim", "model.attention.rotary_positional_embeddings_base", "model.eval",
           "model.embedding.max_positional_length", "model.dropout_prob"});
 }

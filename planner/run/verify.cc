@@ -67,10 +67,10 @@ class Scaling {
     const std::int64_t p = plan_.pipeline_stages;
     const bool pipelined = p > 1 && from_.schedule != Schedule::sequential;
     if (statistics_group(job_) > from_.micro_batch && !pipelined) return 1;
-    const bool plain = !job_.model.zoo || std::holds_alternative<TransformerSpec>(*job_.model.zoo) ||
-                       std::holds_alternative<T5Spec>(*job_.model.zoo) ||
-                       std::holds_alternative<LstmSpec>(*job_.model.zoo) ||
-                       std::holds_alternative<HmcSpec>(*job_.model.zoo);
+    const bool plain =
+        !job_.model.zoo || std::holds_alternative<TransformerSpec>(*job_.model.zoo) ||
+        std::holds_alternative<T5Spec>(*job_.model.zoo) || std::holds_alternative<LlamaSpec>(*job_.model.zoo) ||
+        std::holds_alternative<LstmSpec>(*job_.model.zoo) || std::holds_alternative<HmcSpec>(*job_.model.zoo);
     if (plain) return 2 * p + 1;
     const auto power = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::min(from_.gradient_accumulation, 4 * p))));
@@ -216,6 +216,24 @@ class Scaling {
     m["ffn"] = spec.ffn, m["vocabulary"] = spec.vocabulary, m["sequence_length"] = spec.sequence_length;
     m["target_length"] = spec.target_length;
     units_ = 3 + 7 * spec.layers;
+  }
+
+  void model(LlamaSpec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size(), share = spec.heads / spec.key_value_heads;
+    set("layers", spec.layers, layers());
+    set("key_value_heads", spec.key_value_heads, 2 * t);
+    set("heads", spec.heads, spec.key_value_heads * std::min<std::int64_t>(share, 2));
+    const std::int64_t width = t > 1 ? round_up(isqrt(kSmallWeight), spec.heads) : 0;  // as of a transformer
+    set("head_size", spec.head_size, std::max<std::int64_t>(8, round_up(width / spec.heads, 2)));
+    set("hidden", spec.hidden, std::max(8 * spec.heads, width));
+    set("ffn", spec.ffn, 2 * spec.hidden);
+    set("vocabulary", spec.vocabulary, std::max(16 * t, width));
+    set("sequence_length", spec.sequence_length, 8);
+    json& m = out_.job["model"];
+    m["layers"] = spec.layers, m["hidden"] = spec.hidden, m["heads"] = spec.heads, m["ffn"] = spec.ffn;
+    m["key_value_heads"] = spec.key_value_heads, m["head_size"] = spec.head_size;
+    m["vocabulary"] = spec.vocabulary, m["sequence_length"] = spec.sequence_length;
+    units_ = 2 + 3 * spec.layers;
   }
 
   void model(LstmSpec spec) {

@@ -155,7 +155,7 @@ TEST(JobSchema, NamesAreThoseOfTheProgram) {
   const json schema = read("schema.json");
   std::vector<std::string> networks;
   for (const char* family : {"zoo_bert", "zoo_gpt", "zoo_resnet", "zoo_efficientnet", "zoo_vit", "zoo_conformer",
-                             "zoo_t5", "zoo_lstm", "zoo_deepvoice", "zoo_mcmc"}) {
+                             "zoo_t5", "zoo_llama", "zoo_lstm", "zoo_deepvoice", "zoo_mcmc"}) {
     const json& properties = schema["definitions"][family]["properties"];
     std::set<std::string> fields = keys(properties);
     fields.erase("zoo");

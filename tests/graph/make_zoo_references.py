@@ -207,6 +207,44 @@ def bert(name, head, packed):
     w.report(name, loss)
 
 
+def llama(name, tied, biases, norms):
+    """Two layers, hidden 12, 4 heads of 6 on 2 of keys and values, samples of 5 tokens, labels the tokens that follow."""
+    w = Weights()
+    m, length, hidden, heads, groups, d, vocabulary = 2, 5, 12, 4, 2, 6, 11
+
+    def norm(x):
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * w(x.shape[-1])
+
+    def turned(x):
+        angle = torch.outer(torch.arange(length, dtype=torch.float64), 1e6**(-torch.arange(0, d, 2).double() / d))
+        cosine, sine = (torch.cat((f(angle), f(angle)), -1) for f in (torch.cos, torch.sin))
+        return x * cosine + torch.cat((-x[..., d // 2:], x[..., :d // 2]), -1) * sine
+
+    tokens = torch.arange(m * length).reshape(m, length) * 5 % vocabulary
+    words = w(vocabulary, hidden)
+    x = words[tokens]
+    later = torch.triu(torch.full((length, length), -torch.inf, dtype=torch.float64), 1)
+    for _ in range(2):
+        qkv = norm(x) @ w(hidden, (heads + 2 * groups) * d)
+        if biases:
+            qkv = qkv + w((heads + 2 * groups) * d)
+        # The columns lie by group: its heads of queries, its key, its value.
+        query, key, value = qkv.reshape(m, length, groups, -1, d).split([heads // groups, 1, 1], 3)
+        query = query.reshape(m, length, heads, d).transpose(1, 2)
+        query = turned(norm(query) if norms else query)
+        key = turned(norm(key[..., 0, :].transpose(1, 2)) if norms else key[..., 0, :].transpose(1, 2))
+        key, value = (t.repeat_interleave(heads // groups, 1) for t in (key, value[..., 0, :].transpose(1, 2)))
+        mixed = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(d) + later, -1) @ value
+        x = x + mixed.transpose(1, 2).reshape(m, length, heads * d) @ w(heads * d, hidden)
+        y = norm(x)
+        x = x + F.silu(y @ w(hidden, 16)) * (y @ w(hidden, 16)) @ w(16, hidden)
+    scores = norm(x) @ (words if tied else w(vocabulary, hidden)).T
+    w.report(name, F.cross_entropy(scores[:, :-1].flatten(0, 1), tokens[:, 1:].flatten()))
+
+
+llama("llama", False, False, False)
+llama("qwen 2.5, tied", True, True, False)
+llama("qwen 3, tied", True, False, True)
 for pack in (False, True):
     for what in ("masked language", "classification", "question answering"):
         bert(f"bert, {what}, {'packed' if pack else 'one sequence'}", what, pack)

@@ -138,6 +138,21 @@ Outcome run_bert(BertHead head, bool packed) {
   return run(build(small_bert(head, packed), 2, DType::fp64), inputs);
 }
 
+Outcome run_llama(const std::string& name, bool tied) {
+  LlamaSpec spec = llama_spec(name);
+  spec.layers = 2, spec.hidden = 12, spec.heads = 4, spec.key_value_heads = 2, spec.head_size = 6, spec.ffn = 16;
+  spec.vocabulary = 11, spec.sequence_length = 5, spec.tied_head = tied;
+  spec.rotary_base = 1e6, spec.norm_epsilon = 1e-6;
+  return run(build(spec, 2, DType::fp64), {{"tokens", integers({2, 5}, {0, 5, 10, 4, 9, 3, 8, 2, 7, 1})},
+                                           {"labels", integers({2, 5}, {5, 10, 4, 9, -100, 8, 2, 7, 1, -100})}});
+}
+
+TEST(ZooReference, LlamaAndQwen) {
+  expect_near(run_llama("llama2-7b", false), {3204, 2.5020977904, -0.00175980504432});
+  expect_near(run_llama("qwen2.5-7b", true), {3168, 2.49980424622, 0.582618799625});
+  expect_near(run_llama("qwen3-8b", true), {3096, 2.43500125103, 0.017610798841});
+}
+
 TEST(ZooReference, HeadsOfBertForOneSequence) {
   expect_near(run_bert(BertHead::masked_language, false), {889, 3.59438720008, 0.17354011335});
   expect_near(run_bert(BertHead::classification, false), {799, 1.37493614572, 0.740300951578});

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // T5, recurrent language models, Deep Voice 3 and the Hamiltonian Monte Carlo sampler of the zoo.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 
+#include "model/error.h"
 #include "model/execute/evaluate.h"
 #include "model/graph/builder.h"
 #include "model/graph/op_def.h"
@@ -120,6 +123,35 @@ TEST(ZooGptJ, ScoresOfEqualTokensDependOnTheirDistance) {
     for (std::int64_t key = 1; key < 7; ++key) EXPECT_NEAR(at(query, key), at(query - 1, key - 1), 1e-12);
   }
   EXPECT_GT(std::abs(at(3, 0) - at(0, 0)), 1e-6);
+}
+
+// The published checkpoints.
+TEST(ZooLlama, HasTheParametersOfThePublishedModels) {
+  const std::map<std::string, std::int64_t> exact = {
+      {"llama2-7b", 6738415616},   {"llama2-13b", 13015864320}, {"llama2-70b", 68976648192}, {"llama3-8b", 8030261248},
+      {"llama3-70b", 70553706496}, {"llama3.2-1b", 1235814400}, {"llama3.2-3b", 3212749824}, {"mistral-7b", 7241732096},
+      {"qwen2.5-0.5b", 494032768}, {"qwen2.5-7b", 7615616512},  {"qwen3-0.6b", 596049920},   {"qwen3-8b", 8190735360}};
+  for (const auto& [name, parameters] : exact) {
+    LlamaSpec spec = llama_spec(name);
+    spec.sequence_length = 4;
+    EXPECT_EQ(build(spec, 1, DType::fp16).parameters(), parameters) << name;
+  }
+}
+
+TEST(ZooLlama, RefusesHeadsThatDoNotGoTogether) {
+  const auto refusal = [](const nlohmann::json& numbers) {
+    JsonReader reader(numbers, "model");
+    ZooSpec spec = zoo_spec("llama3-8b");
+    try {
+      override_numbers(reader, spec);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal({{"heads", 12}}), testing::HasSubstr("found 8, which does not divide the 12 heads"));
+  EXPECT_THAT(refusal({{"head_size", 7}}), testing::HasSubstr("expected an even number"));
+  EXPECT_EQ(refusal({{"heads", 4}}), "");  // each with a key and value of its own
 }
 
 // 20 and 66 million, as published.
