@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "model/error.h"
+#include "model/numerics/float8.h"
 #include "model/numerics/half.h"
 
 namespace superstep {
@@ -18,8 +19,21 @@ struct TypeRow {
   std::string_view name;
   std::int64_t size;
 };
-constexpr std::array<TypeRow, 8> kTypeRows = {
-    {{"fp16", 2}, {"fp32", 4}, {"fp64", 8}, {"int8", 1}, {"int32", 4}, {"int64", 8}, {"uint8", 1}, {"bool", 1}}};
+// By DType.
+constexpr std::array<TypeRow, kDTypes> kTypeRows = {{{"fp16", 2},
+                                                     {"fp32", 4},
+                                                     {"fp64", 8},
+                                                     {"int8", 1},
+                                                     {"int16", 2},
+                                                     {"int32", 4},
+                                                     {"int64", 8},
+                                                     {"uint8", 1},
+                                                     {"uint16", 2},
+                                                     {"uint32", 4},
+                                                     {"uint64", 8},
+                                                     {"bool", 1},
+                                                     {"float8_e4m3", 1},
+                                                     {"float8_e5m2", 1}}};
 
 template <class T>
 T read_as(const std::byte* data, std::int64_t index) {
@@ -48,6 +62,7 @@ T to_integer(double value) {
 std::int64_t size_of(DType type) { return kTypeRows[static_cast<std::size_t>(type)].size; }
 std::string_view name_of(DType type) { return kTypeRows[static_cast<std::size_t>(type)].name; }
 bool is_float(DType type) { return type <= DType::fp64; }
+bool is_integer(DType type) { return type >= DType::int8 && type <= DType::boolean; }
 
 std::int64_t volume(const Shape& shape) {
   std::int64_t product = 1;
@@ -110,6 +125,8 @@ double load_element(const std::byte* data, DType type, std::int64_t index) {
       return read_as<double>(data, index);
     case DType::int8:
       return read_as<std::int8_t>(data, index);
+    case DType::int16:
+      return read_as<std::int16_t>(data, index);
     case DType::int32:
       return read_as<std::int32_t>(data, index);
     case DType::int64:
@@ -117,6 +134,16 @@ double load_element(const std::byte* data, DType type, std::int64_t index) {
     case DType::uint8:
     case DType::boolean:
       return read_as<std::uint8_t>(data, index);
+    case DType::uint16:
+      return read_as<std::uint16_t>(data, index);
+    case DType::uint32:
+      return read_as<std::uint32_t>(data, index);
+    case DType::uint64:
+      return static_cast<double>(read_as<std::uint64_t>(data, index));
+    case DType::float8_e4m3:
+      return numerics::from_float8(read_as<std::uint8_t>(data, index), numerics::kE4m3);
+    case DType::float8_e5m2:
+      return numerics::from_float8(read_as<std::uint8_t>(data, index), numerics::kE5m2);
   }
   return 0;
 }
@@ -131,14 +158,26 @@ void store_element(std::byte* data, DType type, std::int64_t index, double value
       return write_as(data, index, value);
     case DType::int8:
       return write_as(data, index, to_integer<std::int8_t>(value));
+    case DType::int16:
+      return write_as(data, index, to_integer<std::int16_t>(value));
     case DType::int32:
       return write_as(data, index, to_integer<std::int32_t>(value));
     case DType::int64:
       return write_as(data, index, to_integer<std::int64_t>(value));
     case DType::uint8:
       return write_as(data, index, to_integer<std::uint8_t>(value));
+    case DType::uint16:
+      return write_as(data, index, to_integer<std::uint16_t>(value));
+    case DType::uint32:
+      return write_as(data, index, to_integer<std::uint32_t>(value));
+    case DType::uint64:
+      return write_as(data, index, to_integer<std::uint64_t>(value));
     case DType::boolean:
       return write_as<std::uint8_t>(data, index, value != 0);
+    case DType::float8_e4m3:
+      return write_as(data, index, numerics::to_float8(value, numerics::kE4m3));
+    case DType::float8_e5m2:
+      return write_as(data, index, numerics::to_float8(value, numerics::kE5m2));
   }
 }
 

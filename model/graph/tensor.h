@@ -14,11 +14,29 @@
 
 namespace superstep {
 
-enum class DType : std::uint8_t { fp16, fp32, fp64, int8, int32, int64, uint8, boolean };
+// The 8-bit floats are types that values are stored in: they are cast to another type before anything is computed.
+enum class DType : std::uint8_t {
+  fp16,
+  fp32,
+  fp64,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  boolean,
+  float8_e4m3,
+  float8_e5m2,
+};
+inline constexpr std::size_t kDTypes = 14;
 
 std::int64_t size_of(DType type);      // bytes per element
 std::string_view name_of(DType type);  // "fp16", ...
-bool is_float(DType type);
+bool is_float(DType type);             // fp16, fp32 or fp64
+bool is_integer(DType type);           // also boolean
 
 using Shape = std::vector<std::int64_t>;  // extents, outermost first; empty: a scalar
 

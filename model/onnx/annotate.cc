@@ -59,14 +59,26 @@ std::int32_t file_type(DType type) {
       return kDouble;
     case DType::int8:
       return kInt8;
+    case DType::int16:
+      return kInt16;
     case DType::int32:
       return kInt32;
     case DType::int64:
       return kInt64;
     case DType::uint8:
       return kUint8;
+    case DType::uint16:
+      return kUint16;
+    case DType::uint32:
+      return kUint32;
+    case DType::uint64:
+      return kUint64;
     case DType::boolean:
       return kBool;
+    case DType::float8_e4m3:
+      return kFloat8E4m3;
+    case DType::float8_e5m2:
+      return kFloat8E5m2;
   }
   SUPERSTEP_CHECK(false, "a type without a number in ONNX");
 }

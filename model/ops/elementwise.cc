@@ -26,13 +26,14 @@ constexpr std::int64_t kPiece = 2048;  // buffers stay in the first cache
 
 bool floats_hold(DType type) {
   return type == DType::fp16 || type == DType::fp32 || type == DType::boolean || type == DType::uint8 ||
-         type == DType::int8;
+         type == DType::int8 || type == DType::uint16 || type == DType::int16;
 }
 
 template <class T>
-constexpr DType kType = std::is_same_v<T, float>    ? DType::fp32
-                        : std::is_same_v<T, double> ? DType::fp64
-                                                    : DType::int64;
+constexpr DType kType = std::is_same_v<T, float>          ? DType::fp32
+                        : std::is_same_v<T, double>       ? DType::fp64
+                        : std::is_same_v<T, std::int64_t> ? DType::int64
+                                                          : DType::uint64;
 
 // Calls f with a value of the C++ type of an integer type. Truth is a byte.
 template <class F>
@@ -40,8 +41,16 @@ void with_integer(DType type, F&& f) {
   switch (type) {
     case DType::int64:
       return f(std::int64_t{});
+    case DType::uint64:
+      return f(std::uint64_t{});
     case DType::int32:
       return f(std::int32_t{});
+    case DType::uint32:
+      return f(std::uint32_t{});
+    case DType::int16:
+      return f(std::int16_t{});
+    case DType::uint16:
+      return f(std::uint16_t{});
     case DType::int8:
       return f(std::int8_t{});
     default:
@@ -49,14 +58,18 @@ void with_integer(DType type, F&& f) {
   }
 }
 
-void load_values(const ConstView& view, std::int64_t first, std::int64_t step, std::int64_t n, std::int64_t* to) {
+template <class Wide>
+requires std::is_integral_v<Wide>
+void load_values(const ConstView& view, std::int64_t first, std::int64_t step, std::int64_t n, Wide* to) {
   with_integer(view.type, [&](auto like) {
     const auto* from = reinterpret_cast<const decltype(like)*>(view.data) + first;
-    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<Wide>(from[i * step]);
   });
 }
 
-void store_values(const View& view, std::int64_t first, std::int64_t step, std::int64_t n, const std::int64_t* from) {
+template <class Wide>
+requires std::is_integral_v<Wide>
+void store_values(const View& view, std::int64_t first, std::int64_t step, std::int64_t n, const Wide* from) {
   with_integer(view.type, [&](auto like) {
     auto* to = reinterpret_cast<decltype(like)*>(view.data) + first;
     const bool truth = view.type == DType::boolean;
@@ -117,7 +130,9 @@ class Operand {
 };
 
 void quiet_nans(float* values, std::int64_t n) { numerics::functions().quiet_nans(values, n); }
-void quiet_nans(const std::int64_t*, std::int64_t) {}
+template <class Wide>
+requires std::is_integral_v<Wide>
+void quiet_nans(const Wide*, std::int64_t) {}
 void quiet_nans(double* values, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i)
     values[i] = values[i] == values[i] ? values[i] : std::numeric_limits<double>::quiet_NaN();
@@ -153,11 +168,17 @@ void run_rows(const OpCall& call, const Block& block, std::span<const ConstView>
   bool in_float = rows.in_float && (out.type == DType::fp32 || out.type == DType::fp16 || out.type == DType::boolean);
   for (const ConstView& view : in) in_float = in_float && floats_hold(view.type);
   bool in_integer = rows.in_integer && is_integer(out.type);
-  for (const ConstView& view : in) in_integer = in_integer && is_integer(view.type);
+  bool in_unsigned = rows.in_unsigned != nullptr;
+  for (const ConstView& view : in) {
+    in_integer = in_integer && is_integer(view.type);
+    in_unsigned = in_unsigned && view.type == DType::uint64;
+  }
   const Pieces pieces(block, operands, kPiece);
   numerics::Team& team = team_of(context, static_cast<double>(volume(block)));
   team.run([&](int member, numerics::Workspace&) {
-    if (in_integer)
+    if (in_integer && in_unsigned)
+      run_pieces<std::uint64_t>(call, pieces, in, out, rows.in_unsigned, member, team.size());
+    else if (in_integer)
       run_pieces<std::int64_t>(call, pieces, in, out, rows.in_integer, member, team.size());
     else if (in_float)
       run_pieces<float>(call, pieces, in, out, rows.in_float, member, team.size());

@@ -23,6 +23,7 @@ struct RowFunctions {
   RowFunction<double> in_double = nullptr;
   RowFunction<float> in_float = nullptr;
   RowFunction<std::int64_t> in_integer = nullptr;
+  RowFunction<std::uint64_t> in_unsigned = nullptr;  // of uint64, where bits do not say it all; null: in_integer
 };
 
 Space elementwise_space(const OpCall& call, std::uint32_t linear);
@@ -35,11 +36,12 @@ Space elementwise_space(const OpCall& call) {
   return elementwise_space(call, Linear);
 }
 
-template <RowFunction<double> D, RowFunction<float> F = nullptr, RowFunction<std::int64_t> I = nullptr>
+template <RowFunction<double> D, RowFunction<float> F = nullptr, RowFunction<std::int64_t> I = nullptr,
+          RowFunction<std::uint64_t> U = nullptr>
 struct RowKernel {
   static void run(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
                   const KernelContext& context) {
-    run_rows(call, block, in, out[0], {D, F, I}, context);
+    run_rows(call, block, in, out[0], {D, F, I, U}, context);
   }
 };
 
@@ -58,7 +60,8 @@ template <class F>
 using UnaryRows = RowKernel<unary_row<F, double>, unary_row<F, float>>;
 // The same for integers as well.
 template <class F>
-using BinaryRows = RowKernel<binary_row<F, double>, binary_row<F, float>, binary_row<F, std::int64_t>>;
+using BinaryRows =
+    RowKernel<binary_row<F, double>, binary_row<F, float>, binary_row<F, std::int64_t>, binary_row<F, std::uint64_t>>;
 
 template <double (*F)(double)>
 void double_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {

@@ -72,15 +72,11 @@ std::int64_t resolve_axis(std::int64_t axis, std::size_t rank) {
 }
 
 DType parse_type(const std::string& name) {
-  constexpr std::array kAll = {DType::fp16,  DType::fp32,  DType::fp64,  DType::int8,
-                               DType::int32, DType::int64, DType::uint8, DType::boolean};
-  for (DType type : kAll) {
-    if (name_of(type) == name) return type;
+  for (std::size_t i = 0; i < kDTypes; ++i) {
+    if (const auto type = static_cast<DType>(i); name_of(type) == name) return type;
   }
   throw Error("", "unknown type \"" + name + "\"");
 }
-
-bool is_integer(DType type) { return !is_float(type); }
 
 bool linear_in_one(const OpCall&, std::uint32_t set) { return std::has_single_bit(set); }
 

@@ -28,7 +28,6 @@ Projection identity(std::size_t rank, int first_axis = 0);
 std::int64_t resolve_axis(std::int64_t axis, std::size_t rank);
 
 DType parse_type(const std::string& name);  // throws Error
-bool is_integer(DType type);                // also bool
 
 // Of products: linear in each operand by itself.
 bool linear_in_one(const OpCall& call, std::uint32_t set);

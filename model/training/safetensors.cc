@@ -23,9 +23,20 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // of the format
 constexpr const char* kMetadata = "__metadata__";
 
-const std::vector<std::pair<std::string, DType>> kTypesInFile = {
-    {"F16", DType::fp16},  {"F32", DType::fp32},  {"F64", DType::fp64}, {"I8", DType::int8},
-    {"I32", DType::int32}, {"I64", DType::int64}, {"U8", DType::uint8}, {"BOOL", DType::boolean}};
+const std::vector<std::pair<std::string, DType>> kTypesInFile = {{"F16", DType::fp16},
+                                                                 {"F32", DType::fp32},
+                                                                 {"F64", DType::fp64},
+                                                                 {"I8", DType::int8},
+                                                                 {"I16", DType::int16},
+                                                                 {"I32", DType::int32},
+                                                                 {"I64", DType::int64},
+                                                                 {"U8", DType::uint8},
+                                                                 {"U16", DType::uint16},
+                                                                 {"U32", DType::uint32},
+                                                                 {"U64", DType::uint64},
+                                                                 {"BOOL", DType::boolean},
+                                                                 {"F8_E4M3", DType::float8_e4m3},
+                                                                 {"F8_E5M2", DType::float8_e5m2}};
 
 std::string name_in_file(DType type) {
   const auto same = [type](const auto& entry) { return entry.second == type; };

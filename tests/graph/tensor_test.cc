@@ -20,9 +20,11 @@ TEST(Half, StoringADoubleRoundsOnce) {
 }
 
 TEST(Array, HoldsValuesOfEveryType) {
-  for (DType type : {DType::fp16, DType::fp32, DType::fp64, DType::int8, DType::int32, DType::int64, DType::uint8}) {
-    const Array a = Array::from(type, {2, 2}, {0, 1, 7, 100});
-    EXPECT_EQ(a.values(), (std::vector<double>{0, 1, 7, 100})) << name_of(type);
+  for (std::size_t i = 0; i < kDTypes; ++i) {
+    const auto type = static_cast<DType>(i);
+    if (type == DType::boolean) continue;
+    const Array a = Array::from(type, {2, 2}, {0, 1, 7, 96});
+    EXPECT_EQ(a.values(), (std::vector<double>{0, 1, 7, 96})) << name_of(type);
     EXPECT_EQ(static_cast<std::int64_t>(a.data.size()), 4 * size_of(type));
   }
   EXPECT_EQ(Array::from(DType::boolean, {3}, {0, 2, -1}).values(), (std::vector<double>{0, 1, 1}));
