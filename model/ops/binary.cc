@@ -55,6 +55,17 @@ struct Xor {
 struct ReluGrad {
   static auto of(auto y, auto dy) { return y > 0 ? dy : decltype(dy){0}; }
 };
+// Integers wrap around; a negative power is that of a real number, truncated.
+struct IntegerPow {
+  static std::int64_t of(std::int64_t a, std::int64_t e) {
+    if (e < 0) return a == 1 ? 1 : a == -1 ? (e % 2 == 0 ? 1 : -1) : 0;
+    std::uint64_t result = 1;
+    for (auto base = static_cast<std::uint64_t>(a); e > 0; e >>= 1, base *= base) {
+      if (e & 1) result *= base;
+    }
+    return static_cast<std::int64_t>(result);
+  }
+};
 double f_pow(double a, double b) { return std::pow(a, b); }
 double f_fmod(double a, double b) { return b == 0 ? std::nan("") : std::fmod(a, b); }
 double f_mod(double a, double b) {  // the sign of b, as Python
@@ -79,27 +90,55 @@ struct WrapSub {
 struct WrapMul {
   static auto of(std::int64_t a, std::int64_t b) { return bits(a) * bits(b); }
 };
+// Of int64 or uint64. The least number by -1 would overflow.
+template <class T>
+bool is_minus_one(T b) {
+  return std::is_signed_v<T> && b == static_cast<T>(-1);
+}
 struct IntegerRest {  // of a / b truncated; 0 where b is 0
-  static std::int64_t of(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+  template <class T>
+  static T of(T a, T b) {
+    return b == 0 || is_minus_one(b) ? 0 : a % b;
+  }
 };
 struct IntegerMod {  // the sign of b, as Python
-  static std::int64_t of(std::int64_t a, std::int64_t b) {
-    const std::int64_t rest = IntegerRest::of(a, b);
+  template <class T>
+  static T of(T a, T b) {
+    const T rest = IntegerRest::of(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
 };
 struct IntegerDiv {
-  static std::int64_t of(std::int64_t a, std::int64_t b) {
+  template <class T>
+  static T of(T a, T b) {
     if (b == 0) return 0;
-    return b == -1 ? static_cast<std::int64_t>(0 - bits(a)) : a / b;
+    return is_minus_one(b) ? static_cast<T>(0 - bits(static_cast<std::int64_t>(a))) : a / b;
   }
+};
+struct BitAnd {
+  static auto of(std::int64_t a, std::int64_t b) { return a & b; }
+};
+struct BitOr {
+  static auto of(std::int64_t a, std::int64_t b) { return a | b; }
+};
+struct BitXor {
+  static auto of(std::int64_t a, std::int64_t b) { return a ^ b; }
+};
+// Shifts by at least the width of the type leave nothing; unsigned operands, whose bits are kept to their width.
+struct ShiftLeft {
+  static std::uint64_t of(std::int64_t a, std::int64_t b) { return bits(b) > 63 ? 0 : bits(a) << b; }
+};
+struct ShiftRight {
+  static std::uint64_t of(std::int64_t a, std::int64_t b) { return bits(b) > 63 ? 0 : bits(a) >> b; }
 };
 
 template <class F, numerics::Functions::MapTwo numerics::Functions::*Function, class Wrap>
 using ArithmeticRows = RowKernel<binary_row<F, double>, function_row_of_two<Function>, binary_row<Wrap, std::int64_t>>;
 
 template <double (*F)(double, double), class I>
-using RestRows = RowKernel<double_row_of_two<F>, nullptr, binary_row<I, std::int64_t>>;
+using RestRows = RowKernel<double_row_of_two<F>, nullptr, binary_row<I, std::int64_t>, binary_row<I, std::uint64_t>>;
+template <class I>
+using BitRows = RowKernel<nullptr, nullptr, binary_row<I, std::int64_t>>;
 
 template <class T>
 void div_row(const OpCall& call, std::span<const T* const> in, T* out, std::int64_t n) {
@@ -128,6 +167,14 @@ std::vector<TensorInfo> infer_binary(const OpCall& call) {
 
 std::vector<TensorInfo> infer_comparison(const OpCall& call) {
   return {{DType::boolean, broadcast(call.in[0].shape, call.in[1].shape)}};
+}
+
+std::vector<TensorInfo> infer_bits(const OpCall& call) {
+  const DType type = call.in[0].type;
+  if (!is_integer(type) || type == DType::boolean || call.in[1].type != type)
+    throw Error("", std::string(call.def.name) + " of " + std::string(name_of(type)) + " and " +
+                        std::string(name_of(call.in[1].type)) + ", expected integers of one type");
+  return infer_binary(call);
 }
 
 using Gradient = std::vector<TensorId> (*)(GraphBuilder&, OpId, std::span<const TensorId>);
@@ -217,16 +264,25 @@ OpDef comparison(std::string_view name) {
   return def;
 }
 
+template <class F>
+OpDef of_bits(std::string_view name) {
+  OpDef def = binary<BitRows<F>, LoopCost{26, 3, 3}>(name, no_gradient);  // as a sum
+  def.infer = infer_bits;
+  return def;
+}
+
 std::vector<OpDef> make_binary() {
   std::vector<OpDef> defs = {
       binary<ArithmeticRows<Add, &numerics::Functions::add, WrapAdd>, LoopCost{26, 3, 3}, 3>("add", add_gradient),
       binary<ArithmeticRows<Sub, &numerics::Functions::subtract, WrapSub>, LoopCost{26, 3, 3}, 3>("sub", sub_gradient),
       binary<ArithmeticRows<Mul, &numerics::Functions::multiply, WrapMul>, LoopCost{26, 3, 3}, 1>("mul", mul_gradient),
-      binary<RowKernel<div_row<double>, div_row<float>, binary_row<IntegerDiv, std::int64_t>>, LoopCost{26, 21, 10}>(
-          "div", div_gradient),
+      binary<RowKernel<div_row<double>, div_row<float>, binary_row<IntegerDiv, std::int64_t>,
+                       binary_row<IntegerDiv, std::uint64_t>>,
+             LoopCost{26, 21, 10}>("div", div_gradient),
       binary<BinaryRows<Max>, LoopCost{26, 4, 3}>("max", extremum_gradient),
       binary<BinaryRows<Min>, LoopCost{26, 4, 3}>("min", extremum_gradient),
-      binary<InDoubleOfTwo<f_pow>, LoopCost{26, 240, 120}>("pow", pow_gradient),  // library code (estimated)
+      binary<RowKernel<double_row_of_two<f_pow>, nullptr, binary_row<IntegerPow, std::int64_t>>,
+             LoopCost{26, 240, 120}>("pow", pow_gradient),  // library code (estimated)
       binary<RestRows<f_mod, IntegerMod>, LoopCost{26, 120, 60}>("mod", nullptr),
       binary<RestRows<f_fmod, IntegerRest>, LoopCost{26, 120, 60}>("fmod", nullptr),
       comparison<Equal>("equal"),
@@ -238,6 +294,11 @@ std::vector<OpDef> make_binary() {
       comparison<And>("and"),
       comparison<Or>("or"),
       comparison<Xor>("xor"),
+      of_bits<BitAnd>("bit_and"),
+      of_bits<BitOr>("bit_or"),
+      of_bits<BitXor>("bit_xor"),
+      of_bits<ShiftLeft>("shift_left"),
+      of_bits<ShiftRight>("shift_right"),
   };
   for (OpDef& def : defs) {
     if (def.name == "add") def.joins = Joins::sum;

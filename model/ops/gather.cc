@@ -148,19 +148,14 @@ void gather_kernel(const OpCall& call, const Block& block, std::span<const Const
   const std::int64_t rows = l.space.axes.back().extent;
   const std::int64_t from = inner_step(l, l.table, in[0].region, block),
                      to = inner_step(l, l.values, out[0].region, block);
-  const bool floats = in[0].type == DType::fp32 && out[0].type == DType::fp32;
+  const bool same = in[0].type == out[0].type;
   visit(l, block, rows, out[0].region, in[1].region, in[1].data, in[1].type, in[0].region,
         [&](std::int64_t value, std::int64_t table, std::int64_t n) {
-          if (floats) {
-            const float* source = reinterpret_cast<const float*>(in[0].data) + table;
-            float* target = reinterpret_cast<float*>(out[0].data) + value;
-            for (std::int64_t i = 0; i < n; ++i) target[i * to] += source[i * from];
-            return;
-          }
-          for (std::int64_t i = 0; i < n; ++i) {
-            combine(out[0].data, out[0].type, value + i * to, load_element(in[0].data, in[0].type, table + i * from),
-                    Reduction::sum);
-          }
+          // No other block adds to these elements: they are moved bit by bit, with the sign of zero.
+          if (same) return copy_row(in[0].data, table, from, out[0].data, value, to, n, size_of(in[0].type));
+          for (std::int64_t i = 0; i < n; ++i)
+            store_element(out[0].data, out[0].type, value + i * to,
+                          load_element(in[0].data, in[0].type, table + i * from));
         });
 }
 

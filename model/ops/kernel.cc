@@ -104,6 +104,24 @@ void store_row(std::byte* data, DType type, std::int64_t first, std::int64_t ste
   for (std::int64_t i = 0; i < n; ++i) store_element(data, type, first + i * step, from[i]);
 }
 
+std::int64_t load_integer(const std::byte* data, DType type, std::int64_t index) {
+  if (size_of(type) < 8) return static_cast<std::int64_t>(load_element(data, type, index));
+  std::int64_t value;
+  std::memcpy(&value, data + index * 8, sizeof value);
+  return value;
+}
+
+void store_integer(std::byte* data, DType type, std::int64_t index, std::int64_t value) {
+  if (type == DType::boolean) value = value != 0;
+  const auto size = static_cast<std::size_t>(size_of(type));
+  std::memcpy(data + index * static_cast<std::int64_t>(size), &value, size);  // the lower bytes, on this host
+}
+
+std::int64_t extremum(DType type, std::int64_t a, std::int64_t b, bool larger) {
+  const bool less = type == DType::uint64 ? static_cast<std::uint64_t>(a) < static_cast<std::uint64_t>(b) : a < b;
+  return less == larger ? b : a;
+}
+
 namespace {
 template <std::size_t Size>
 void copy_sized(const std::byte* from, std::int64_t step, std::byte* to, std::int64_t to_step, std::int64_t n) {

@@ -81,6 +81,12 @@ class Pieces {
 void load_row(const std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, double* to);
 void store_row(std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, const double* from);
 
+// One element of an integer type as 64 bits, exactly; what does not fit into the type wraps around. Truth is 0 or 1.
+std::int64_t load_integer(const std::byte* data, DType type, std::int64_t index);
+void store_integer(std::byte* data, DType type, std::int64_t index, std::int64_t value);
+// The larger or smaller of two such elements.
+std::int64_t extremum(DType type, std::int64_t a, std::int64_t b, bool larger);
+
 // Stores values of a region, row-major, into the part of `view` they stand for.
 void store_region(const std::byte* from, DType from_type, const Block& region, const View& view);
 

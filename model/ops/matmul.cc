@@ -189,9 +189,33 @@ void multiply(const Loops& loops, const ContractionPart& part, const T* a, const
                [&](std::span<const std::int64_t> first, std::int64_t) { run(first[0], first[1], first[2]); });
 }
 
+// Of integers, which wrap around in their type.
+void multiply_integers(const OpCall& call, const Space& s, const Block& block, std::span<const ConstView> in,
+                       const View& out) {
+  const Block result = project(s.out[0], call.out[0].shape, block);
+  const Strided stored[] = {follow(identity(result.size()), out.region, result)};
+  for_each_row(result, stored, [&](std::span<const std::int64_t> first, std::int64_t n) {
+    const std::int64_t step = result.empty() ? 0 : stored[0].step.back();
+    for (std::int64_t i = 0; i < n; ++i) store_integer(out.data, out.type, first[0] + i * step, 0);
+  });
+  const Strided all[] = {follow(s.in[0], in[0].region, block), follow(s.in[1], in[1].region, block),
+                         follow(s.out[0], out.region, block)};
+  for_each_row(block, all, [&](std::span<const std::int64_t> first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto at = [&](std::size_t k) { return first[k] + (block.empty() ? 0 : i * all[k].step.back()); };
+      const auto x = static_cast<std::uint64_t>(load_integer(in[0].data, in[0].type, at(0)));
+      const auto y = static_cast<std::uint64_t>(load_integer(in[1].data, in[1].type, at(1)));
+      const auto sum = static_cast<std::uint64_t>(load_integer(out.data, out.type, at(2)));
+      store_integer(out.data, out.type, at(2), static_cast<std::int64_t>(sum + x * y));
+    }
+  });
+}
+
 void matmul_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
                    const KernelContext& context) {
   const Space s = matmul_space(call);
+  if (is_integer(in[0].type) && is_integer(in[1].type) && is_integer(out[0].type))
+    return multiply_integers(call, s, block, in, out[0]);
   with_product_type(in[0].type, in[1].type, [&]<class T>(T) {
     const OperandValues<T> a(in[0]), b(in[1]);
     ResultValues<numerics::SumOf<T>> c(out[0], project(s.out[0], call.out[0].shape, block));

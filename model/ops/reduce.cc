@@ -122,10 +122,40 @@ void extremes_of_rows(const SumLoops& loops, const float* in, bool minimum, cons
   });
 }
 
+std::int64_t join_integers(Kind kind, DType type, std::int64_t total, std::int64_t x) {
+  const auto a = static_cast<std::uint64_t>(total), b = static_cast<std::uint64_t>(x);
+  if (kind == Kind::max || kind == Kind::min) return extremum(type, total, x, kind == Kind::max);
+  return static_cast<std::int64_t>(kind == Kind::sum ? a + b : kind == Kind::sum_square ? a + b * b : a * b);
+}
+
+// Integers, whose sums and products wrap around in their type. Results hold what other blocks gave, or the reduction's
+// identity; those of a product hold nothing.
+void reduce_integers(const OpCall& call, const Space& s, const Block& block, const ConstView& in, const View& out) {
+  const Kind kind = kind_of(call);
+  if (kind == Kind::prod) {
+    const Block result = project(s.out[0], call.out[0].shape, block);
+    const Strided stored[] = {follow(identity(result.size()), out.region, result)};
+    for_each_row(result, stored, [&](std::span<const std::int64_t> first, std::int64_t n) {
+      const std::int64_t step = result.empty() ? 0 : stored[0].step.back();
+      for (std::int64_t i = 0; i < n; ++i) store_integer(out.data, out.type, first[0] + i * step, 1);
+    });
+  }
+  const Strided operands[] = {follow(s.in[0], in.region, block), follow(s.out[0], out.region, block)};
+  for_each_row(block, operands, [&](std::span<const std::int64_t> first, std::int64_t n) {
+    const auto step = [&](std::size_t i) { return block.empty() ? 0 : operands[i].step.back(); };
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t to = first[1] + i * step(1), x = load_integer(in.data, in.type, first[0] + i * step(0));
+      store_integer(out.data, out.type, to, join_integers(kind, out.type, load_integer(out.data, out.type, to), x));
+    }
+  });
+}
+
 void reduce_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
                    const KernelContext& context) {
   const Space s = reduce_space(call);
   const Kind kind = kind_of(call);
+  if (is_integer(in[0].type) && is_integer(out[0].type) && call.attrs.number("scale") == 1)
+    return reduce_integers(call, s, block, in[0], out[0]);
   SumLoops loops = sum_loops(s, block, in[0].region, out[0].region);
   loops.squares = kind == Kind::sum_square;
   const auto team = [&]() -> numerics::Team& { return team_of(context, static_cast<double>(volume(block))); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opaque ops that read pixels at computed places: grid_sample, roi_align, max_pool_places.
+// Opaque ops that read pixels at computed places: grid_sample, deform_columns, roi_align, max_pool_places.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -124,6 +124,67 @@ void grid_sample(const OpCall& call, std::span<const Dense> in, std::span<Dense>
       }
     }
   }
+}
+
+// deform_columns(x [n, c, h, w], offsets [n, groups * places * 2, y, x], mask [n, groups * places, y, x] or a number):
+// what each place of each window reads, its offset further on, times its mask: [n, c, places, y, x]. Channels of a
+// group share offsets, (down, across) each.
+
+struct Deformed {
+  Windows w;
+  std::int64_t groups, places;
+};
+
+Deformed deformed(const OpCall& call) {
+  const Shape& x = call.in[0].shape;
+  if (x.size() != 4) throw Error("", "deformed windows over " + to_text(x) + ", expected [n, c, h, w]");
+  const Shape& window = call.attrs.integers("window");
+  return {make_windows(call.attrs, {x[2], x[3]}, window), call.attrs.integer("offset_groups"), volume(window)};
+}
+
+std::vector<TensorInfo> deform_infer(const OpCall& call) {
+  const Shape &x = call.in[0].shape, &offsets = call.in[1].shape, &mask = call.in[2].shape;
+  const Deformed d = deformed(call);
+  const std::int64_t height = d.w.to[1], width = d.w.to[2];
+  const bool grouped = d.groups > 0 && x[1] % d.groups == 0;
+  if (!grouped || offsets != Shape{x[0], d.groups * d.places * 2, height, width} ||
+      (!mask.empty() && mask != Shape{x[0], d.groups * d.places, height, width}))
+    throw Error("", "offsets " + to_text(offsets) + " and mask " + to_text(mask) + " over " + to_text(x) + " in " +
+                        std::to_string(d.groups) +
+                        " groups, expected [n, groups * places * 2, h, w] and [n, groups * " + "places, h, w]");
+  return {{call.in[0].type, {x[0], x[1], d.places, height, width}}};
+}
+
+void deform_columns(const OpCall& call, std::span<const Dense> in, std::span<Dense> out) {
+  const Deformed d = deformed(call);
+  const Dense &x = in[0], &offsets = in[1], &mask = in[2];
+  const std::int64_t windows = d.w.to[1] * d.w.to[2], shared = x.shape[1] / d.groups;
+  const Sampler s{true, Outside::zero, "linear"};
+  double* to = out[0].values.data();
+  for (std::int64_t plane_of = 0; plane_of < x.shape[0] * x.shape[1]; ++plane_of) {
+    const std::int64_t n = plane_of / x.shape[1], c = plane_of % x.shape[1];
+    const PixelPlane p = plane(x, n, c);
+    for (std::int64_t k = 0; k < d.places; ++k) {
+      const std::int64_t place = (n * d.groups + c / shared) * d.places + k;
+      for (std::int64_t i = 0; i < windows; ++i) {
+        const auto at = [&](std::size_t dim, std::int64_t window, std::int64_t part) {
+          const std::int64_t in_window = dim == 1 ? k / d.w.window[2] : k % d.w.window[2];
+          return static_cast<double>(d.w.source(dim, window, in_window)) +
+                 offsets.values[static_cast<std::size_t>((place * 2 + part) * windows + i)];
+        };
+        const double factor =
+            mask.shape.empty() ? mask.values[0] : mask.values[static_cast<std::size_t>(place * windows + i)];
+        *to++ = factor * s.sample(p, at(1, i / d.w.to[2], 0), at(2, i % d.w.to[2], 1));
+      }
+    }
+  }
+}
+
+std::vector<AttrSpec> deform_attributes() {
+  std::vector<AttrSpec> attrs = window_attributes();
+  attrs.push_back({"window", std::vector<std::int64_t>{}});
+  attrs.push_back({"offset_groups", std::int64_t{1}});
+  return attrs;
 }
 
 // roi_align(x [n, c, h, w], boxes [r, 4], batch indices [r]): each box divided into bins, each bin the mean
@@ -256,6 +317,7 @@ std::vector<const OpDef*> sample_ops() {
           "grid_sample", 2,
           {{"mode", std::string("linear")}, {"padding", std::string("zeros")}, {"corners", std::int64_t{0}}},
           grid_infer),
+      opaque_op<deform_columns>("deform_columns", 3, deform_attributes(), deform_infer),
       opaque_op<roi_align>("roi_align", 3,
                            {{"mode", std::string("avg")},
                             {"height", std::int64_t{1}},
@@ -265,7 +327,7 @@ std::vector<const OpDef*> sample_ops() {
                             {"half_pixel", std::int64_t{1}}},
                            roi_infer),
       opaque_op<max_pool_places>("max_pool_places", 1, places_attributes(), places_infer)};
-  return {&defs[0], &defs[1], &defs[2]};
+  return {&defs[0], &defs[1], &defs[2], &defs[3]};
 }
 
 }  // namespace superstep::ops

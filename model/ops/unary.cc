@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise functions of one operand.
+#include <bit>
 #include <cmath>
+#include <concepts>
 #include <numbers>
+#include <type_traits>
 
 #include "model/error.h"
 #include "model/ops/elementwise.h"
@@ -17,11 +20,17 @@ struct Relu {
 struct Sqrt {
   static auto of(auto x) { return std::sqrt(x); }
 };
+// Integers wrap around: the least one is its own negative.
+std::int64_t negative(std::int64_t x) { return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x)); }
+template <std::floating_point T>
+T negative(T x) {
+  return -x;
+}
 struct Neg {
-  static auto of(auto x) { return -x; }
+  static auto of(auto x) { return negative(x); }
 };
 struct Abs {
-  static auto of(auto x) { return std::abs(x); }
+  static auto of(auto x) { return std::is_floating_point_v<decltype(x)> ? std::abs(x) : x < 0 ? negative(x) : x; }
 };
 struct Sign {
   static auto of(auto x) { return x > 0 ? decltype(x){1} : x < 0 ? decltype(x){-1} : x; }
@@ -34,6 +43,9 @@ struct Square {
 };
 struct Not {
   static auto of(auto x) { return x == 0; }
+};
+struct BitNot {
+  static auto of(std::int64_t x) { return ~x; }
 };
 struct IsNan {
   static auto of(auto x) { return x != x; }
@@ -61,6 +73,12 @@ double f_acosh(double x) { return std::acosh(x); }
 double f_atanh(double x) { return std::atanh(x); }
 double f_floor(double x) { return std::floor(x); }
 double f_ceil(double x) { return std::ceil(x); }
+// The nearest bfloat16, which is the upper half of a float, to even.
+double f_bfloat16(double x) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
+  if (x != x) return x;
+  return static_cast<double>(std::bit_cast<float>((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u));
+}
 double f_round(double x) { return std::nearbyint(x); }  // to even, as ONNX
 
 TensorId g_exp(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) { return times(b, dy, y, x); }
@@ -72,11 +90,15 @@ TensorId g_rsqrt(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
   const TensorId cube = b.binary("mul", b.unary("square", y), y);
   return times(b, dy, b.scale(cube, -0.5), x);
 }
-TensorId g_tanh(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
+// 1 plus or minus a square.
+TensorId one_plus(GraphBuilder& b, TensorId square, double sign) {
   Attributes attrs;
-  attrs.set("scale", -1.0);
+  attrs.set("scale", sign);
   attrs.set("shift", 1.0);
-  return times(b, dy, b.one("affine", {b.unary("square", y)}, std::move(attrs)), x);
+  return b.one("affine", {square}, std::move(attrs));
+}
+TensorId g_tanh(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
+  return times(b, dy, one_plus(b, b.unary("square", y), -1), x);
 }
 TensorId g_sigmoid(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
   return times(b, dy, b.binary("sub", y, b.unary("square", y)), x);
@@ -89,6 +111,7 @@ TensorId g_relu(GraphBuilder& b, TensorId, TensorId y, TensorId dy) { return b.o
 TensorId g_softplus(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
   return times(b, dy, b.unary("sigmoid", x), x);
 }
+TensorId g_bfloat16(GraphBuilder& b, TensorId x, TensorId, TensorId dy) { return b.cast(dy, b.info(x).type); }
 TensorId g_neg(GraphBuilder& b, TensorId, TensorId, TensorId dy) { return b.unary("neg", dy); }
 TensorId g_abs(GraphBuilder& b, TensorId x, TensorId, TensorId dy) { return times(b, dy, b.unary("sign", x), x); }
 TensorId g_reciprocal(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
@@ -103,6 +126,31 @@ TensorId g_atan(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
   return divided(b, dy, b.shift(b.unary("square", x), 1));
 }
 
+TensorId g_tan(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
+  return times(b, dy, one_plus(b, b.unary("square", y), 1), x);
+}
+TensorId g_asin(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
+  return times(b, dy, b.unary("rsqrt", one_plus(b, b.unary("square", x), -1)), x);
+}
+TensorId g_acos(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) { return b.unary("neg", g_asin(b, x, y, dy)); }
+TensorId g_sinh(GraphBuilder& b, TensorId x, TensorId, TensorId dy) { return times(b, dy, b.unary("cosh", x), x); }
+TensorId g_cosh(GraphBuilder& b, TensorId x, TensorId, TensorId dy) { return times(b, dy, b.unary("sinh", x), x); }
+TensorId g_asinh(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
+  return times(b, dy, b.unary("rsqrt", one_plus(b, b.unary("square", x), 1)), x);
+}
+TensorId g_acosh(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
+  return times(b, dy, b.unary("rsqrt", b.shift(b.unary("square", x), -1)), x);
+}
+TensorId g_atanh(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
+  return divided(b, dy, one_plus(b, b.unary("square", x), -1));
+}
+
+std::vector<TensorInfo> infer_bit_not(const OpCall& call) {
+  const DType type = call.in[0].type;
+  if (!is_integer(type) || type == DType::boolean)
+    throw Error("", "bit_not of " + std::string(name_of(type)) + ", expected integers");
+  return same_as_first(call);
+}
 std::vector<TensorInfo> infer_truth(const OpCall& call) { return {{DType::boolean, call.in[0].shape}}; }
 
 // Loop cycles: facts/hardware.md section 3, "unary op": 20 + 6 (17 + loop) with the supervisor's 20
@@ -123,6 +171,9 @@ OpDef unary(std::string_view name, std::vector<TensorId> (*gradient)(GraphBuilde
 template <double (*F)(double)>
 using InDouble = RowKernel<double_row<F>>;
 
+template <class F>
+using IntegerRows = RowKernel<unary_row<F, double>, unary_row<F, float>, unary_row<F, std::int64_t>>;
+
 constexpr LoopCost kSimple{17, 2, 2};          // neg, abs, square: one load-store pair more than a copy
 constexpr LoopCost kScalarMath{17, 240, 120};  // C++ library code per element (estimated; sin, cos on floats: 2300)
 constexpr LoopCost kTrigonometry{17, 4600, 4600};
@@ -139,28 +190,30 @@ std::vector<OpDef> make_unary() {
                                                                                          unary_gradient<g_sigmoid>),
       unary<FunctionRows<f_erf, &numerics::Functions::erf>, LoopCost{17, 52, 44}>(
           "erf", unary_gradient<g_erf>),  // 13 per half, 22 per float
-      unary<RowKernel<unary_row<Relu, double>, function_row<&numerics::Functions::relu>>, LoopCost{26, 2, 2}>(
-          "relu", unary_gradient<g_relu>),
+      unary<RowKernel<unary_row<Relu, double>, function_row<&numerics::Functions::relu>, unary_row<Relu, std::int64_t>>,
+            LoopCost{26, 2, 2}>("relu", unary_gradient<g_relu>),
       unary<InDouble<f_softplus>, kScalarMath>("softplus", unary_gradient<g_softplus>),
-      unary<UnaryRows<Neg>, kSimple, 1>("neg", unary_gradient<g_neg>),
-      unary<UnaryRows<Abs>, kSimple>("abs", unary_gradient<g_abs>),
-      unary<UnaryRows<Sign>, LoopCost{17, 6, 6}>("sign", no_gradient),
+      unary<IntegerRows<Neg>, kSimple, 1>("neg", unary_gradient<g_neg>),
+      unary<IntegerRows<Abs>, kSimple>("abs", unary_gradient<g_abs>),
+      unary<IntegerRows<Sign>, LoopCost{17, 6, 6}>("sign", no_gradient),
       unary<UnaryRows<Reciprocal>, LoopCost{17, 15, 6}>("reciprocal", unary_gradient<g_reciprocal>),
       unary<UnaryRows<Square>, kSimple>("square", unary_gradient<g_square>),
       unary<InDouble<f_sin>, kTrigonometry>("sin", unary_gradient<g_sin>),
       unary<InDouble<f_cos>, kTrigonometry>("cos", unary_gradient<g_cos>),
-      unary<InDouble<f_tan>, kTrigonometry>("tan", nullptr),
-      unary<InDouble<f_asin>, kScalarMath>("asin", nullptr),
-      unary<InDouble<f_acos>, kScalarMath>("acos", nullptr),
+      unary<InDouble<f_tan>, kTrigonometry>("tan", unary_gradient<g_tan>),
+      unary<InDouble<f_asin>, kScalarMath>("asin", unary_gradient<g_asin>),
+      unary<InDouble<f_acos>, kScalarMath>("acos", unary_gradient<g_acos>),
       unary<InDouble<f_atan>, kScalarMath>("atan", unary_gradient<g_atan>),
-      unary<InDouble<f_sinh>, kScalarMath>("sinh", nullptr),
-      unary<InDouble<f_cosh>, kScalarMath>("cosh", nullptr),
-      unary<InDouble<f_asinh>, kScalarMath>("asinh", nullptr),
-      unary<InDouble<f_acosh>, kScalarMath>("acosh", nullptr),
-      unary<InDouble<f_atanh>, kScalarMath>("atanh", nullptr),
+      unary<InDouble<f_sinh>, kScalarMath>("sinh", unary_gradient<g_sinh>),
+      unary<InDouble<f_cosh>, kScalarMath>("cosh", unary_gradient<g_cosh>),
+      unary<InDouble<f_asinh>, kScalarMath>("asinh", unary_gradient<g_asinh>),
+      unary<InDouble<f_acosh>, kScalarMath>("acosh", unary_gradient<g_acosh>),
+      unary<InDouble<f_atanh>, kScalarMath>("atanh", unary_gradient<g_atanh>),
       unary<InDouble<f_floor>, LoopCost{17, 4, 4}>("floor", no_gradient),
       unary<InDouble<f_ceil>, LoopCost{17, 4, 4}>("ceil", no_gradient),
       unary<InDouble<f_round>, LoopCost{17, 4, 4}>("round", no_gradient),
+      unary<InDouble<f_bfloat16>, kSimple>("bfloat16", unary_gradient<g_bfloat16>),
+      unary<RowKernel<nullptr, nullptr, unary_row<BitNot, std::int64_t>>, kSimple>("bit_not", no_gradient),
       unary<UnaryRows<Not>, LoopCost{17, 4, 4}>("not", no_gradient),
       unary<UnaryRows<IsNan>, LoopCost{17, 4, 4}>("is_nan", no_gradient),
   };
@@ -169,6 +222,7 @@ std::vector<OpDef> make_unary() {
   };
   for (OpDef& def : defs) {
     if (is_one_of(def, {"not", "is_nan"})) def.infer = infer_truth;
+    if (def.name == "bit_not") def.infer = infer_bit_not;
     if (is_one_of(def, {"sqrt", "rsqrt", "reciprocal", "log"})) def.weight_roles = {WeightRole::factor};
     def.activation = is_one_of(def, {"relu", "tanh", "sigmoid", "softplus"});
   }

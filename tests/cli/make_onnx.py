@@ -44,7 +44,8 @@ def external_weight(location):
 
 
 add = model([node("Add", ["x", "x"], ["y"], "double")])
-k_is_two = message(5, integer(1, 1) + integer(2, 7) + message(8, "k") + message(9, (2).to_bytes(8, "little")))
+determinant = [node("Transpose", ["x"], ["t"], "turned"), node("MatMul", ["x", "t"], ["square"], "product"),
+               node("Det", ["square"], ["d"], "determinant"), node("Add", ["x", "d"], ["y"], "sum")]
 cycle = [node("Add", ["x", "b"], ["a"], "first"), node("Relu", ["a"], ["b"], "second"), node("Relu", ["a"], ["y"], "last")]
 files = {
     "add": add,
@@ -53,7 +54,7 @@ files = {
     "cycle": model(cycle),
     "no_producer": model([node("Add", ["x", "missing"], ["y"], "sum")]),
     "branch": model([node("Relu", ["x"], ["c"], "first"), node("If", ["c"], ["y"], "either")]),
-    "top": model([node("TopK", ["x", "k"], ["y", "at"], "two of three")], k_is_two),
+    "determinant": model(determinant),
     "outside": model([node("Add", ["x", "w"], ["y"], "sum")], external_weight("../../outside.bin")),
 }
 for name, content in files.items():

@@ -13,8 +13,8 @@ job branch
 run plan branch.json
 expect 1 err 'node "either" (If)'
 
-job top
-run plan top.json
+job determinant
+run plan determinant.json
 tr -s ' \n' ' ' <out >line
-expect 0 line 'of the step is generic cost (top_k)'
+expect 0 line 'of the step is generic cost (determinant)'
 finish

@@ -22,12 +22,14 @@ AttrValue list(Ints v) { return v; }
 void add_unary(std::vector<OpCase>& cases) {
   for (const char* op :
        {"exp",   "expm1",      "tanh",   "sigmoid", "erf",    "relu",          "softplus", "neg",  "abs",
-        "sign",  "reciprocal", "square", "sin",     "cos",    "tan",           "atan",     "sinh", "cosh",
+        "sign",  "reciprocal", "square", "sin",     "cos",    "bfloat16",      "atan",     "sinh", "cosh",
         "asinh", "floor",      "ceil",   "round",   "is_nan", "stop_gradient", "copy",     "swish"}) {
     cases.push_back({op, op, {real({3, 5, 4})}, {}});
   }
   for (const char* op : {"log", "sqrt", "rsqrt"}) cases.push_back({op, op, {real({3, 5}, 0.3, 4)}, {}});
   for (const char* op : {"asin", "acos", "atanh"}) cases.push_back({op, op, {real({3, 5}, -0.8, 0.8)}, {}});
+  cases.push_back({"tan", "tan", {real({3, 5}, -1, 1)}, {}});
+  cases.push_back({"bit_not", "bit_not", {whole_numbers({3, 5}, -9, 9)}, {}});
   cases.push_back({"acosh", "acosh", {real({3, 5}, 1.2, 4)}, {}});
   cases.push_back({"not", "not", {{DType::boolean, {4, 5}, 0, 2}}, {}});
   cases.push_back({"exp_scalar", "exp", {real({})}, {}});
@@ -42,6 +44,8 @@ void add_unary(std::vector<OpCase>& cases) {
     cases.push_back(
         {"gelu_grad" + suffix, "gelu_grad", {real({4, 6}), real({4, 6})}, attributes({{"approximate", text(form)}})});
   }
+  for (const char* op : {"random_uniform", "random_normal"})
+    cases.push_back({op, op, {real({4, 3, 5})}, attributes({{"samples", number(4)}, {"key", number(78)}})});
   cases.push_back({"dropout",
                    "dropout",
                    {real({4, 3, 5})},
@@ -56,6 +60,8 @@ void add_binary(std::vector<OpCase>& cases) {
     cases.push_back({name + "_bias", op, {real({3, 4, 5}), real({5})}, {}});
     cases.push_back({name + "_rows", op, {real({3, 1, 5}), real({4, 1})}, {}});
   }
+  for (const char* op : {"bit_and", "bit_or", "bit_xor", "shift_left", "shift_right"})
+    cases.push_back({op, op, {whole_numbers({3, 4, 5}, 0, 30), whole_numbers({4, 1}, 0, 9)}, {}});
   cases.push_back({"add_scalar", "add", {real({3, 4}), real({})}, {}});
   cases.push_back({"div_int", "div", {whole_numbers({4, 3}, -9, 9), whole_numbers({3}, 1, 4)}, {}});
   cases.push_back({"pow", "pow", {real({4, 3}, 0.3, 2), real({3}, 0.5, 2)}, {}});
@@ -238,19 +244,32 @@ void add_pool(std::vector<OpCase>& cases) {
                                {"count_include_pad", number(1)}})});
 }
 
-void add_opaque(std::vector<OpCase>& cases) {
-  for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
-    const std::string suffix = std::string("_") + reduction;
-    cases.push_back({"scatter_elements" + suffix,
-                     "scatter_elements",
-                     {real({4, 5}), whole_numbers({2, 3}, -4, 4), real({2, 3})},
-                     attributes({{"reduction", text(reduction)}})});
-    cases.push_back({"scatter_nd" + suffix,
-                     "scatter_nd",
-                     {real({4, 5, 2}), whole_numbers({3, 2}, -4, 4), real({3, 2})},
-                     attributes({{"reduction", text(reduction)}})});
+void add_scatter(std::vector<OpCase>& cases) {
+  for (const char* reduction : {"add", "mul", "max", "min"}) {
+    cases.push_back({std::string("scatter_elements_") + reduction,
+                     reduction == std::string("add") ? "scatter_elements" : "scatter_join",
+                     {real({3, 4, 5}), whole_numbers({3, 6, 5}, -4, 4), real({3, 6, 5})},
+                     attributes({{"axis", number(1)}, {"reduction", text(reduction)}})});
   }
+  // Which of several updates of an element stays is their order: here one update each.
+  cases.push_back(
+      {"scatter_elements_none", "scatter_elements", {real({4, 5}), whole_numbers({1, 5}, -4, 4), real({1, 5})}, {}});
+  cases.push_back({"scatter_elements_rows",
+                   "scatter_elements",
+                   {real({4, 5}), whole_numbers({7, 1}, -4, 4), real({7, 5})},
+                   attributes({{"reduction", text("add")}})});
   cases.push_back({"top_k", "top_k", {real({3, 6, 2})}, attributes({{"axis", number(1)}, {"k", number(4)}})});
+  cases.push_back({"top_k_smallest",
+                   "top_k",
+                   {real({3, 7})},
+                   attributes({{"axis", number(-1)}, {"k", number(2)}, {"largest", number(0)}})});
+}
+
+void add_opaque(std::vector<OpCase>& cases) {
+  cases.push_back({"deform_columns",
+                   "deform_columns",
+                   {real({2, 4, 5, 6}), real({2, 8, 4, 5}), real({2, 4, 4, 5})},
+                   attributes({{"window", list({2, 2})}, {"offset_groups", number(1)}})});
   for (const char* mode : {"linear", "nearest", "cubic"}) {
     for (const char* padding : {"zeros", "border", "reflection"}) {
       cases.push_back({std::string("grid_sample_") + mode + "_" + padding,
@@ -288,6 +307,7 @@ std::vector<OpCase> make_cases() {
   add_indexing(cases);
   add_conv(cases);
   add_pool(cases);
+  add_scatter(cases);
   add_opaque(cases);
   return cases;
 }
