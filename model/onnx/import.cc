@@ -147,10 +147,18 @@ ImportResult finish(const onnx_import::ModelFile& file, onnx_import::Conversion 
 
 }  // namespace
 
+OnnxFile::OnnxFile(const std::string& path) {
+  auto file = std::make_shared<onnx_import::ModelFile>(onnx_import::read_model(path));
+  expand_functions(*file);
+  file_ = std::move(file);
+}
+
+ImportResult OnnxFile::import(const ImportOptions& options) const {
+  return finish(*file_, convert_file(*file_, options));
+}
+
 ImportResult import_onnx(const std::string& path, const ImportOptions& options) {
-  onnx_import::ModelFile file = onnx_import::read_model(path);
-  expand_functions(file);
-  return finish(file, convert_file(file, options));
+  return OnnxFile(path).import(options);
 }
 
 }  // namespace superstep

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,20 @@ struct ImportResult {
   // Inputs whose values decide shapes or which ops there are; some nodes in `unsupported` would not be
   // there if these were in ImportOptions::known_inputs.
   std::vector<std::string> inputs_to_know;
+};
+
+namespace onnx_import {
+struct ModelFile;
+}  // namespace onnx_import
+
+// An ONNX file that is read once and imported several times.
+class OnnxFile {
+ public:
+  explicit OnnxFile(const std::string& path);  // throws Error as import_onnx() does
+  ImportResult import(const ImportOptions& options) const;
+
+ private:
+  std::shared_ptr<const onnx_import::ModelFile> file_;
 };
 
 // Throws Error with the file and, where it applies, the node's name: truncated or foreign file, cyclic

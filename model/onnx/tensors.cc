@@ -40,14 +40,15 @@ std::string count_text(std::int64_t found, const char* unit, std::int64_t expect
 static_assert(std::endian::native == std::endian::little);
 
 Array from_bytes(const TensorInfo& info, std::int32_t file_type, const std::byte* bytes) {
-  Array array(info);
-  const auto n = static_cast<std::size_t>(info.elements());
   if (file_type == kBfloat16) {
+    Array array(info);
+    const auto n = static_cast<std::size_t>(info.elements());
     for (std::size_t i = 0; i < n; ++i) {  // the upper half of a float
       std::memcpy(array.data.data() + 4 * i + 2, bytes + 2 * i, 2);
     }
     return array;
   }
+  Array array = Array::unfilled(info);
   if (!array.data.empty()) std::memcpy(array.data.data(), bytes, array.data.size());
   if (file_type == kBool) {
     for (std::byte& b : array.data) b = std::byte{b != std::byte{0}};
@@ -62,7 +63,7 @@ Array from_values(const TensorInfo& info, const Values& values, const std::strin
   }
   Array array(info);
   for (int i = 0; i < values.size(); ++i) {
-    if (info.type == DType::int64) {  // beyond 2^53, too
+    if (info.type == DType::int64 || info.type == DType::uint64) {  // beyond 2^53, too
       const auto exact = static_cast<std::int64_t>(values.Get(i));
       std::memcpy(array.data.data() + 8 * static_cast<std::size_t>(i), &exact, 8);
     } else {
@@ -72,15 +73,16 @@ Array from_values(const TensorInfo& info, const Values& values, const std::strin
   return array;
 }
 
-// fp16 and bfloat16 lie as their bits in int32_data.
+// Floats of 16 and 8 bits lie as their bits in int32_data.
 Array from_bits(const TensorInfo& info, std::int32_t file_type, const TensorProto& tensor, const std::string& what) {
   if (tensor.int32_data_size() != info.elements()) {
     throw Error("", what + ": " + count_text(tensor.int32_data_size(), "values", info.elements()));
   }
-  std::vector<std::byte> bytes(2 * static_cast<std::size_t>(info.elements()));
+  const auto size = static_cast<std::size_t>(file_size_of(file_type));
+  std::vector<std::byte> bytes(size * static_cast<std::size_t>(info.elements()));
   for (int i = 0; i < tensor.int32_data_size(); ++i) {
     const auto bits = static_cast<std::uint16_t>(tensor.int32_data(i));
-    std::memcpy(bytes.data() + 2 * static_cast<std::size_t>(i), &bits, 2);
+    std::memcpy(bytes.data() + size * static_cast<std::size_t>(i), &bits, size);
   }
   return from_bytes(info, file_type, bytes.data());
 }
@@ -93,8 +95,13 @@ Array from_typed_field(const TensorInfo& info, const TensorProto& tensor, const 
       return from_values(info, tensor.double_data(), what);
     case kInt64:
       return from_values(info, tensor.int64_data(), what);
+    case kUint32:
+    case kUint64:
+      return from_values(info, tensor.uint64_data(), what);
     case kFloat16:
     case kBfloat16:
+    case kFloat8E4m3:
+    case kFloat8E5m2:
       return from_bits(info, tensor.data_type(), tensor, what);
     default:
       return from_values(info, tensor.int32_data(), what);
@@ -174,11 +181,15 @@ Array read_external_data(const TensorInfo& info, const TensorProto& tensor, cons
   return from_bytes(info, tensor.data_type(), buffer.data());
 }
 
-Array read_inside(const TensorInfo& info, const TensorProto& tensor, const std::string& what) {
-  if (tensor.raw_data().empty()) return from_typed_field(info, tensor, what);
+// Throws Error unless the bytes that are in the file are as many as the shape says.
+void check_size(const TensorInfo& info, const TensorProto& tensor, const std::string& what) {
   const std::int64_t bytes = info.elements() * file_size_of(tensor.data_type());
   const auto found = static_cast<std::int64_t>(tensor.raw_data().size());
-  if (found != bytes) throw Error("", what + ": " + count_text(found, "bytes of values", bytes));
+  if (found > 0 && found != bytes) throw Error("", what + ": " + count_text(found, "bytes of values", bytes));
+}
+
+Array read_inside(const TensorInfo& info, const TensorProto& tensor, const std::string& what) {
+  if (tensor.raw_data().empty()) return from_typed_field(info, tensor, what);
   return from_bytes(info, tensor.data_type(), reinterpret_cast<const std::byte*>(tensor.raw_data().data()));
 }
 
@@ -201,14 +212,26 @@ std::optional<DType> our_type(std::int32_t file_type) {
       return DType::fp64;
     case kUint8:
       return DType::uint8;
+    case kUint16:
+      return DType::uint16;
+    case kUint32:
+      return DType::uint32;
+    case kUint64:
+      return DType::uint64;
     case kInt8:
       return DType::int8;
+    case kInt16:
+      return DType::int16;
     case kInt32:
       return DType::int32;
     case kInt64:
       return DType::int64;
     case kBool:
       return DType::boolean;
+    case kFloat8E4m3:
+      return DType::float8_e4m3;
+    case kFloat8E5m2:
+      return DType::float8_e5m2;
     default:
       return std::nullopt;
   }
@@ -230,15 +253,17 @@ Shape checked_shape(std::vector<std::int64_t> extents, const std::string& what) 
   return extents;
 }
 
-StoredTensor read_tensor(const TensorProto& tensor, const fs::path& model, bool read_external) {
+StoredTensor read_tensor(const TensorProto& tensor, const fs::path& model, bool read_values) {
   const std::string what = "tensor " + quoted(tensor.name());
   StoredTensor stored;
   stored.info = {*our_type(tensor.data_type()), checked_shape({tensor.dims().begin(), tensor.dims().end()}, what)};
   stored.external = tensor.data_location() == 1;
-  if (stored.external && !read_external) return stored;
+  const bool has_values = stored.external || stored.info.elements() == 0 || !no_values(tensor);
+  if (!stored.external && has_values) check_size(stored.info, tensor, what);
+  if (!read_values || !has_values) return stored;
   if (stored.external) {
     stored.data = std::make_shared<const Array>(read_external_data(stored.info, tensor, model, what));
-  } else if (stored.info.elements() == 0 || !no_values(tensor)) {
+  } else {
     stored.data = std::make_shared<const Array>(read_inside(stored.info, tensor, what));
   }
   return stored;
@@ -257,7 +282,7 @@ Array converted(const Array& from, DType type) {
 std::vector<std::int64_t> integers_of(const Array& array) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(array.info.elements()));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (array.info.type == DType::int64) {
+    if (array.info.type == DType::int64 || array.info.type == DType::uint64) {
       std::memcpy(&values[i], array.data.data() + 8 * i, 8);
       continue;
     }

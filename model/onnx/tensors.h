@@ -14,8 +14,9 @@
 namespace superstep::onnx_import {
 
 // Numbers of TensorProto.data_type that the importer speaks of.
-inline constexpr std::int32_t kUndefined = 0, kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7, kBool = 9,
-                              kFloat16 = 10, kDouble = 11, kBfloat16 = 16;
+inline constexpr std::int32_t kUndefined = 0, kFloat = 1, kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kInt32 = 6,
+                              kInt64 = 7, kBool = 9, kFloat16 = 10, kDouble = 11, kUint32 = 12, kUint64 = 13,
+                              kBfloat16 = 16, kFloat8E4m3 = 17, kFloat8E5m2 = 19;
 
 // Our type for a type of the file; none for those we do not have. bfloat16 is widened to fp32.
 std::optional<DType> our_type(std::int32_t file_type);
@@ -34,9 +35,9 @@ struct StoredTensor {
 double largest_number(DType type);
 
 // Throws Error (without the file) on values that are not there in full, and on external data outside of the folder of
-// the file `model`, or of the folder that the model is a link into. `read_external` false: external data is neither
-// opened nor looked for. The type must be one that our_type() knows.
-StoredTensor read_tensor(const onnx_file::TensorProto& tensor, const std::filesystem::path& model, bool read_external);
+// the file `model`, or of the folder that the model is a link into. `read_values` false: only the shape is read, and
+// external data is neither opened nor looked for. The type must be one that our_type() knows.
+StoredTensor read_tensor(const onnx_file::TensorProto& tensor, const std::filesystem::path& model, bool read_values);
 
 // The same values in another type; finite values that the type cannot hold become its largest.
 Array converted(const Array& from, DType type);

@@ -24,6 +24,8 @@
 
 namespace superstep {
 
+class OnnxFile;
+
 enum class Task : std::uint8_t { training, inference };
 
 // Measures by which plans are compared: the three objectives, then three costs. Power is the rated power of the used
@@ -92,8 +94,9 @@ struct Pins {
 
 struct ModelChoice {
   std::optional<ZooSpec> zoo;
-  std::string onnx;          // path of the file; empty: a model of the zoo
-  int batch_dimension = -1;  // batch dimension of an ONNX file's inputs; -1: found by the import
+  std::string onnx;                      // path of the file; empty: a model of the zoo
+  std::shared_ptr<const OnnxFile> file;  // what is at the path; null: not read yet
+  int batch_dimension = -1;              // batch dimension of an ONNX file's inputs; -1: found by the import
   // Samples per statistics group, for an ONNX file with batch norm in training mode; 0: the batch that the file was
   // exported for.
   std::int64_t statistics_group = 0;
@@ -185,10 +188,12 @@ std::int64_t statistics_group(const Job& job);
 std::int64_t fixed_batch(const Job& job);
 // Returns a micro-batch that the job's model works with, pins aside.
 std::int64_t some_micro_batch(const Job& job);
-// Returns how the job's ONNX file is imported for `micro_batch` samples.
+// Returns how the job's ONNX file is imported for `micro_batch` samples, without the values of weights.
 ImportOptions import_options(const Job& job, std::int64_t micro_batch);
 
+// Whether a graph has the values of weights that an ONNX file stores. Only a run needs them.
+enum class WeightValues : std::uint8_t { left_out, read };
 // Returns the forward graph for `micro_batch` samples. For training, gradients and the optimiser are added.
-Graph build_graph(const Job& job, std::int64_t micro_batch);
+Graph build_graph(const Job& job, std::int64_t micro_batch, WeightValues values = WeightValues::left_out);
 
 }  // namespace superstep

@@ -18,10 +18,16 @@ namespace {
   throw Unsupported(file, "node \"" + first.name + "\" (" + first.op_type + "): " + first.why + others);
 }
 
+ImportResult import_file(const Job& job, const ImportOptions& options) {
+  return job.model.file ? job.model.file->import(options) : import_onnx(job.model.onnx, options);
+}
+
 // Imports the job's ONNX file. Stored weights are not read if all weights are drawn by the seed.
-Graph import_model(const Job& job, std::int64_t micro_batch) {
+Graph import_model(const Job& job, std::int64_t micro_batch, WeightValues values) {
+  ImportOptions options = import_options(job, micro_batch);
+  options.read_weights = values == WeightValues::read && !job.run.random_weights;
   try {
-    ImportResult result = import_onnx(job.model.onnx, import_options(job, micro_batch));
+    ImportResult result = import_file(job, options);
     if (!result.unsupported.empty()) refuse(job.model.onnx, result.unsupported);
     return std::move(result.graph);
   } catch (const Unsupported&) {
@@ -56,7 +62,6 @@ void check_work(const Job& job, const Graph& graph) {
 ImportOptions as_in_file(const Job& job) {
   ImportOptions options = import_options(job, 0);
   options.statistics_group = 0;
-  options.read_weights = false;
   return options;
 }
 
@@ -67,7 +72,7 @@ ImportOptions import_options(const Job& job, std::int64_t micro_batch) {
           .batch_dimension = job.model.batch_dimension,
           .statistics_group = job.model.statistics_group,
           .precision = job.pins.precision.weights,
-          .read_weights = !job.run.random_weights,
+          .read_weights = false,
           .dimensions = job.model.dimensions,
           .frozen = job.model.frozen};
 }
@@ -75,11 +80,11 @@ ImportOptions import_options(const Job& job, std::int64_t micro_batch) {
 std::int64_t fixed_batch(const Job& job) {
   if (job.model.zoo) return 0;
   ImportOptions options = as_in_file(job);
-  const ImportResult file = import_onnx(job.model.onnx, options);
+  const ImportResult file = import_file(job, options);
   if (file.samples == 0 || !file.unsupported.empty()) return 0;
   options.micro_batch = 2 * file.samples;
   try {
-    return import_onnx(job.model.onnx, options).unsupported.empty() ? 0 : file.samples;
+    return import_file(job, options).unsupported.empty() ? 0 : file.samples;
   } catch (const Error&) {
     return file.samples;  // numbers that the exporter wrote down do not go with another batch
   }
@@ -95,22 +100,22 @@ std::int64_t statistics_group(const Job& job) {
     const std::int64_t* group = statistics_group_of(spec);
     return group && job.task == Task::training ? *group : 0;
   }
-  const ImportResult file = import_onnx(job.model.onnx, as_in_file(job));
+  const ImportResult file = import_file(job, as_in_file(job));
   if (file.graph.statistics_group == 0) return 0;
   return job.model.statistics_group > 0 ? job.model.statistics_group : file.samples;
 }
 
-Graph build_graph(const Job& job, std::int64_t micro_batch) {
+Graph build_graph(const Job& job, std::int64_t micro_batch, WeightValues values) {
   const GraphUse use = job.task == Task::training ? GraphUse::training : GraphUse::inference;
   Graph graph = job.model.zoo ? build(*job.model.zoo, micro_batch, job.pins.precision.weights, use)
-                              : import_model(job, micro_batch);
+                              : import_model(job, micro_batch, values);
   check_work(job, graph);
   if (job.task == Task::training) {
     if (!graph.loss.valid())
       throw Error(job.source, "the model " + job.model.name() +
                                   " has no scalar loss; training needs one (task \"inference\" does not)");
     if (!job.model.zoo && job.model.fixed_batch == 0)
-      count_samples_in_factors(graph, [&] { return import_model(job, 2 * micro_batch); });
+      count_samples_in_factors(graph, [&] { return import_model(job, 2 * micro_batch, WeightValues::left_out); });
     count_samples_in_loss(graph);
     const bool fed = job.run.scales_loss() || job.optimizer.clip_norm > 0;
     const LossScaling scaling = fed ? LossScaling::fed : LossScaling::none;

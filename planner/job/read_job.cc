@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/onnx/import.h"
 #include "planner/job/job.h"
 
 #include <algorithm>
@@ -267,6 +268,7 @@ Job read_job(const nlohmann::json& given, const std::string& name) {
   }
   if (r.has("software")) job.software = read_software_names(r);
   r.finish();
+  if (!job.model.zoo) job.model.file = std::make_shared<const OnnxFile>(job.model.onnx);
   take_fixed_batch(job);
   resolve_stage_bounds(job);
   return job;

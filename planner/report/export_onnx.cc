@@ -82,9 +82,7 @@ void write_onnx(const exports::ReportPointer& report, const exports::Options&, s
     out << annotated_onnx(graph, annotation);
     return;
   }
-  ImportOptions options = import_options(job, micro_batch);
-  options.read_weights = false;
-  const ImportResult imported = import_onnx(job.model.onnx, options);
+  const ImportResult imported = import_onnx(job.model.onnx, import_options(job, micro_batch));
   if (!imported.unsupported.empty()) throw Error(job.model.onnx, "has nodes that are not supported any more");
   check_units(*report, imported.graph, annotation);
   out << annotated_onnx(job.model.onnx, imported, annotation);

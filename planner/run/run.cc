@@ -163,8 +163,10 @@ class Session {
     const WeightSource source = job_.run.random_weights ? WeightSource::drawn
                                 : job_.model.zoo        ? WeightSource::stored_or_drawn
                                                         : WeightSource::stored;
-    state.tensors = with_place(job_.model.zoo ? job_.source : job_.model.onnx,
-                               [&] { return initial_values(graph_, source, seed); });
+    state.tensors = with_place(job_.model.zoo ? job_.source : job_.model.onnx, [&] {
+      if (source != WeightSource::stored) return initial_values(graph_, source, seed);
+      return initial_values(build_graph(job_, plan_.micro_batch, WeightValues::read), source, seed);
+    });
     state.seed = seed;
     state.loss_scale = loss_scale();
     return state;
