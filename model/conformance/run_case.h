@@ -18,6 +18,7 @@ struct SuiteCase {
   ImportResult imported;
   std::map<std::string, Array> inputs;  // by name
   std::vector<Array> outputs;           // expected, in the file's order
+  bool in_bfloat16 = false;             // an input or output is of that type, which we compute in fp32
 };
 SuiteCase load_suite_case(const ConformanceCase& c);
 

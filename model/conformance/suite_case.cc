@@ -21,7 +21,7 @@ std::string objection(const ValueInfoProto& info) {
   if (!info.has_type()) return "";  // inferred
   if (!info.type().has_tensor_type()) return "not a tensor: a sequence or an optional value";
   const std::int32_t type = info.type().tensor_type().elem_type();
-  if (onnx_import::our_type(type) && type != onnx_import::kBfloat16) return "";
+  if (onnx_import::our_type(type)) return "";
   return "another type: " + onnx_import::type_name(type);
 }
 
@@ -89,6 +89,10 @@ SuiteCase load_suite_case(const ConformanceCase& c) {
   loaded.skip = objection(graph);
   if (loaded.skip.empty()) loaded.skip = contradiction(c, graph);
   if (!loaded.skip.empty()) return loaded;
+  for (const auto* infos : {&graph.input(), &graph.output()}) {
+    for (const ValueInfoProto& info : *infos)
+      loaded.in_bfloat16 |= info.type().tensor_type().elem_type() == onnx_import::kBfloat16;
+  }
   std::set<std::string> stored;
   for (const auto& tensor : graph.initializer()) stored.insert(tensor.name());
   for (const ValueInfoProto& input : graph.input()) {
@@ -111,11 +115,13 @@ CaseResult run_suite_case(const ConformanceCase& c) {
   Values feeds;
   for (TensorId t : imported.graph.inputs) feeds[t] = loaded.inputs.at(imported.graph.tensors[t].name);
   const Values values = evaluate(imported.graph, std::move(feeds), {});
+  constexpr double kPlaceOfBfloat16 = 0x1p-7;
+  const Tolerance tolerance = loaded.in_bfloat16 ? Tolerance{.relative = kPlaceOfBfloat16} : Tolerance{};
   for (std::size_t i = 0; i < imported.outputs.size(); ++i) {
     const TensorId t = imported.names.at(imported.outputs[i]);
     const auto at = values.find(t);
     const Array& found = at == values.end() ? *imported.graph.tensors[t].data : at->second;
-    const std::string why = difference(found, loaded.outputs[i]);
+    const std::string why = difference(found, loaded.outputs[i], tolerance);
     if (!why.empty()) return {CaseStatus::failed, "output \"" + imported.outputs[i] + "\": " + why};
   }
   return {};

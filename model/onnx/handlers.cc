@@ -29,7 +29,7 @@ const Handler* find_handler(const std::string& domain, const std::string& op_typ
   static const auto own =
       collect({math_handlers, reduce_handlers, shape_handlers, index_handlers, constant_handlers, nn_handlers,
                conv_handlers, loss_handlers, rnn_handlers, resize_handlers, quantize_handlers, signal_handlers,
-               einsum_handlers, select_handlers, opaque_handlers, attention_handlers});
+               einsum_handlers, select_handlers, opaque_handlers, attention_handlers, image_handlers, random_handlers});
   static const std::map<std::string_view, std::map<std::string_view, const Handler*>> domains = {
       {"", own},
       {kTrainingDomain, collect({training_handlers})},

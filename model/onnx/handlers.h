@@ -24,6 +24,8 @@ std::span<const Handler> einsum_handlers();
 std::span<const Handler> select_handlers();
 std::span<const Handler> opaque_handlers();
 std::span<const Handler> attention_handlers();
+std::span<const Handler> image_handlers();
+std::span<const Handler> random_handlers();
 std::span<const Handler> training_handlers();   // of kTrainingDomain
 std::span<const Handler> microsoft_handlers();  // of com.microsoft
 std::span<const Handler> graphcore_handlers();  // of ai.graphcore
@@ -36,6 +38,8 @@ TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::i
 TensorId counting(GraphBuilder& b, std::int64_t n);
 // Extents of 1 put in before dimension `at`.
 TensorId with_ones(GraphBuilder& b, TensorId t, std::size_t at, std::size_t count);
+// Tuples of indices [..., extents.size()], each counted from the front or the end, as places [...] in row-major order.
+TensorId joined_indices(GraphBuilder& b, TensorId tuples, const Shape& extents);
 TensorId gather_axis(GraphBuilder& b, TensorId t, TensorId indices, std::int64_t axis);
 // Dimension `from` moved to the end, and back.
 TensorId axis_last(GraphBuilder& b, TensorId t, std::int64_t from);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention and rotary positions of operator set 23.
+#include <algorithm>
 #include <cmath>
 
 #include "model/onnx/handlers.h"
@@ -16,28 +17,77 @@ TensorId repeated(GraphBuilder& b, TensorId x, std::int64_t times) {
   return b.reshape(wide, {shape[0], shape[1] * times, shape[2], shape[3]});
 }
 
-// Scores [batch, heads, queries, keys] as the operand "attn_mask" says: a number that is added, or false where a key is
-// not read. Keys beyond the mask's are not read.
-TensorId with_mask(Node& n, TensorId scores) {
-  GraphBuilder& b = n.b;
-  const DType type = b.info(scores).type;
-  TensorId mask = n.in(3);
-  const std::int64_t keys = b.info(scores).shape[3], known = b.info(mask).shape.back();
-  const bool truth = b.info(mask).type == DType::boolean;
-  if (known < keys) Node::not_supported("a mask of " + std::to_string(known) + " of " + std::to_string(keys) + " keys");
-  if (!truth) return b.binary("add", scores, b.cast(mask, type));
-  return b.one("where", {mask, scores, b.scalar(type, -HUGE_VAL)});
-}
+// What queries read of keys, each [batch or 1, heads or 1, queries or 1, keys] or of lower rank; may be invalid.
+struct Mask {
+  TensorId read;   // truth; invalid: all
+  TensorId added;  // to the scores
+};
+
+TensorId with_both(GraphBuilder& b, TensorId x, TensorId y) { return x.valid() ? b.binary("and", x, y) : y; }
 
 // Query i reads keys up to i and all of the past.
-TensorId causal(GraphBuilder& b, TensorId scores, std::int64_t past) {
-  const std::int64_t queries = b.info(scores).shape[2], keys = b.info(scores).shape[3];
+TensorId causal(GraphBuilder& b, std::int64_t queries, std::int64_t keys, std::int64_t past) {
   std::vector<double> reads;
   for (std::int64_t i = 0; i < queries; ++i) {
     for (std::int64_t j = 0; j < keys; ++j) reads.push_back(j <= i + past ? 1 : 0);
   }
-  const TensorId mask = b.constant(Array::from(DType::boolean, {queries, keys}, reads));
-  return b.one("where", {mask, scores, b.scalar(b.info(scores).type, -HUGE_VAL)});
+  return b.constant(Array::from(DType::boolean, {queries, keys}, reads));
+}
+
+// The operand "attn_mask": a number that is added, or false where a key is not read. Keys beyond the mask's are not
+// read.
+void add_mask(Node& n, std::int64_t keys, DType type, Mask& to) {
+  GraphBuilder& b = n.b;
+  const bool truth = n.type(3) == DType::boolean;
+  TensorId mask = n.in(3);
+  if (const std::int64_t known = n.shape(3).empty() ? keys : n.shape(3).back(); known < keys) {
+    std::vector<std::int64_t> before(n.shape(3).size()), after = before;
+    after.back() = keys - known;
+    Attributes attrs;
+    attrs.set("before", before);
+    attrs.set("after", after);
+    attrs.set("value", truth ? 0.0 : -HUGE_VAL);
+    mask = b.one("pad", {mask}, std::move(attrs));
+  }
+  (truth ? to.read : to.added) = truth ? with_both(b, to.read, mask) : b.cast(mask, type);
+}
+
+// `past`: keys of earlier calls. Operand 6, "nonpad_kv_seqlen", says how many keys a sample has; its last ones belong
+// to the queries.
+Mask mask_of(Node& n, std::int64_t queries, std::int64_t keys, std::int64_t past, DType type) {
+  GraphBuilder& b = n.b;
+  const bool is_causal = n.integer_attribute("is_causal", 0) != 0;
+  Mask mask;
+  if (is_causal && !n.has(6)) mask.read = causal(b, queries, keys, past);
+  if (n.has(3)) add_mask(n, keys, type, mask);
+  if (!n.has(6)) return mask;
+  const TensorId lengths = b.reshape(n.in(6), {n.shape(6).at(0), 1, 1, 1}), places = counting(b, keys);
+  mask.read = with_both(b, mask.read, b.binary("less", places, lengths));
+  if (!is_causal) return mask;
+  const TensorId behind = b.binary("sub", places, with_ones(b, counting(b, queries), 1, 1));
+  const TensorId earlier = b.binary("sub", lengths, integer_constant(b, {}, {queries}));
+  mask.read = with_both(b, mask.read, b.binary("less_equal", behind, earlier));
+  return mask;
+}
+
+TensorId masked(GraphBuilder& b, TensorId scores, const Mask& mask) {
+  if (mask.added.valid()) scores = b.binary("add", scores, mask.added);
+  return mask.read.valid() ? b.one("where", {mask.read, scores, b.scalar(b.info(scores).type, -HUGE_VAL)}) : scores;
+}
+
+// Shares of queries that read no key are 0. (A softmax of nothing is NaN.)
+TensorId of_some_key(const Node& n, TensorId shares, const Mask& mask) {
+  GraphBuilder& b = n.b;
+  const TensorId none = b.scalar(b.info(shares).type, -HUGE_VAL), zero = b.scalar(b.info(shares).type, 0);
+  TensorId most = mask.added;
+  if (mask.read.valid()) most = b.one("where", {mask.read, most.valid() ? most : zero, none});
+  if (!most.valid()) return shares;
+  const TensorId nothing = b.binary("equal", b.reduce("max", most, {-1}, true), none);
+  if (const Array* known = n.known(nothing)) {
+    const std::vector<double> values = known->values();
+    if (std::find(values.begin(), values.end(), 1.0) == values.end()) return shares;
+  }
+  return b.one("where", {nothing, zero, shares});
 }
 
 struct Heads {
@@ -64,7 +114,6 @@ Results attention_23(Node& n) {
     h.k = b.concat({n.in(4), h.k}, 2);
     h.v = b.concat({n.in(5), h.v}, 2);
   }
-  if (n.has(6)) Node::not_supported("lengths of keys (nonpad_kv_seqlen)");
   const TensorId present_key = h.k, present_value = h.v;
   const std::int64_t q_heads = b.info(h.q).shape[1], kv_heads = b.info(h.k).shape[1];
   if (kv_heads < 1 || q_heads % kv_heads != 0)
@@ -75,15 +124,12 @@ Results attention_23(Node& n) {
   n.integer_attribute("softmax_precision", 1);
   const double cap = n.number_attribute("softcap", 0);
   const std::int64_t shown = n.integer_attribute("qk_matmul_output_mode", 0);
-  std::vector<TensorId> stages;  // after the product, the mask, the cap, the softmax
-  TensorId scores = b.scale(b.matmul(h.q, h.k, false, true), scale);
-  stages.push_back(scores);
-  if (n.integer_attribute("is_causal", 0) != 0) scores = causal(b, scores, past);
-  if (n.has(3)) scores = with_mask(n, scores);
-  stages.push_back(scores);
-  if (cap > 0) scores = b.scale(b.unary("tanh", b.scale(scores, 1 / cap)), cap);
-  stages.push_back(scores);
-  const TensorId shares = b.softmax(scores);
+  const Mask mask = mask_of(n, b.info(h.q).shape[2], b.info(h.k).shape[2], past, b.info(h.q).type);
+  std::vector<TensorId> stages;  // the product, with its cap, with the mask, as shares
+  stages.push_back(b.scale(b.matmul(h.q, h.k, false, true), scale));
+  stages.push_back(cap > 0 ? b.scale(b.unary("tanh", b.scale(stages[0], 1 / cap)), cap) : stages[0]);
+  stages.push_back(masked(b, stages[1], mask));
+  const TensorId shares = of_some_key(n, b.softmax(stages[2]), mask);
   stages.push_back(shares);
   if (shown < 0 || shown > 3) Node::fail("qk_matmul_output_mode " + std::to_string(shown));
   const TensorId y = b.matmul(shares, h.v);

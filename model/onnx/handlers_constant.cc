@@ -14,7 +14,8 @@ Array numbers(DType type, Shape shape, const std::vector<double>& values) {
 
 Array tensor_value(Node& n, const onnx_file::TensorProto& tensor) {
   if (!our_type(tensor.data_type())) Node::not_supported("type " + type_name(tensor.data_type()));
-  const StoredTensor stored = read_tensor(tensor, {}, false);
+  constexpr int kOutside = 1;  // of the file
+  const StoredTensor stored = read_tensor(tensor, {}, tensor.data_location() != kOutside);
   if (!stored.data) Node::fail("the constant has no values");
   const DType type = n.context.float_type(stored.info.type);
   return type == stored.info.type ? *stored.data : converted(*stored.data, type);
@@ -58,20 +59,43 @@ Results shape(Node& n) {
 
 Results size(Node& n) { return {integer_constant(n.b, {}, {n.b.info(n.in(0)).elements()})}; }
 
+constexpr std::int64_t kLongestRange = 1 << 24;
+
+// From start on in steps of delta, all that lie before limit. 128 bits hold every difference.
+Results range_of_integers(Node& n) {
+  std::vector<std::int64_t> values;
+  const auto operand = [&](std::size_t i, const char* what) {
+    return static_cast<__int128>(n.integers(i, what).at(0));
+  };
+  const __int128 start = operand(0, "start"), limit = operand(1, "limit"), delta = operand(2, "delta");
+  if (delta == 0) Node::fail("an endless range");
+  for (__int128 v = start; delta > 0 ? v < limit : v > limit; v += delta) {
+    if (std::ssize(values) == kLongestRange) Node::not_supported("a range of more than 2^24 elements");
+    values.push_back(static_cast<std::int64_t>(v));
+  }
+  return {n.b.cast(integer_constant(n.b, {std::ssize(values)}, values), n.type(0))};
+}
+
 Results range(Node& n) {
+  if (is_integer(n.type(0))) return range_of_integers(n);
   const double start = n.number(0, "start"), limit = n.number(1, "limit"), delta = n.number(2, "delta");
   if (delta == 0 || !std::isfinite(start) || !std::isfinite(limit) || !std::isfinite(delta))
     Node::fail("an endless range");
-  constexpr double kMost = 1 << 24;
   const double count = std::max(0.0, std::ceil((limit - start) / delta));
-  if (count > kMost) Node::not_supported("a range of more than 2^24 elements");
+  if (count > static_cast<double>(kLongestRange)) Node::not_supported("a range of more than 2^24 elements");
   std::vector<double> values;
   for (double i = 0; i < count; ++i) values.push_back(start + i * delta);
   return {n.b.constant(numbers(n.type(0), {static_cast<std::int64_t>(values.size())}, values))};
 }
 
+// Of 8-bit floats: what is beyond the largest becomes the largest.
+void check_saturates(Node& n) {
+  if (n.has_attribute("saturate") && n.integer_attribute("saturate", 1) == 0)
+    Node::not_supported("8-bit floats that do not saturate");
+}
+
 Results cast(Node& n) {
-  if (n.has_attribute("saturate")) n.integer_attribute("saturate", 1);  // of 8-bit floats only
+  check_saturates(n);
   if (n.has_attribute("round_mode")) n.text_attribute("round_mode", "");
   std::int32_t file_type = kUndefined;
   if (n.opset < 6) {
@@ -84,11 +108,12 @@ Results cast(Node& n) {
   }
   const DType from = n.type(0), to = n.context.float_type(*our_type(file_type));
   if (to == DType::boolean && from != to) return {n.b.binary("not_equal", n.in(0), n.b.scalar(from, 0))};
-  return {n.b.cast(n.in(0), to)};
+  const TensorId cast = n.b.cast(n.in(0), to);
+  return {file_type == kBfloat16 && to == DType::fp32 ? n.b.unary("bfloat16", cast) : cast};
 }
 
 Results cast_like(Node& n) {
-  if (n.has_attribute("saturate")) n.integer_attribute("saturate", 1);
+  check_saturates(n);
   if (n.has_attribute("round_mode")) n.text_attribute("round_mode", "");
   return {n.b.cast(n.in(0), n.type(1))};
 }

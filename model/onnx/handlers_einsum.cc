@@ -128,9 +128,8 @@ Term product(GraphBuilder& b, const Term& x, const Term& y, const std::string& k
 }
 
 // Without an arrow: letters that stand once, in alphabetical order, after those of an ellipsis.
-std::string implied_result(const std::vector<Term>& terms) {
-  std::string all;
-  for (const Term& term : terms) all += term.letters;
+// `all`: the letters of all operands, one after the other.
+std::string implied_result(const std::string& all) {
   std::string result;
   for (char c : all) {
     const bool ellipsis = std::isdigit(static_cast<unsigned char>(c)) != 0;
@@ -155,6 +154,7 @@ Results einsum(Node& n) {
   if (texts.size() != n.operands())
     Node::fail("equation \"" + equation + "\" for " + std::to_string(n.operands()) + " operands");
   std::vector<Term> terms;
+  std::string given;
   std::size_t ellipsis = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::size_t letters = with_ellipsis(texts[i], 0).size(), rank = n.shape(i).size();
@@ -163,10 +163,11 @@ Results einsum(Node& n) {
       Node::fail("\"" + texts[i] + "\" for " + to_text(n.shape(i)));
     }
     if (open) ellipsis = std::max(ellipsis, rank - letters);
+    given += with_ellipsis(texts[i], rank - letters);
     terms.push_back(diagonal(b, {n.in(i), with_ellipsis(texts[i], rank - letters)}));
   }
   const std::string result =
-      arrow == std::string::npos ? implied_result(terms) : with_ellipsis(equation.substr(arrow + 2), ellipsis);
+      arrow == std::string::npos ? implied_result(given) : with_ellipsis(equation.substr(arrow + 2), ellipsis);
   // Letters that `from` and later terms or the result still read.
   const auto needed = [&](std::size_t from) {
     std::string kept = result;

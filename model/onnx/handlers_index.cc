@@ -61,21 +61,14 @@ Results gather_nd(Node& n) {
       batch + indices.back() > static_cast<std::int64_t>(data.size())) {
     Node::fail("indices " + to_text(indices) + " into " + to_text(data));
   }
-  const auto first = static_cast<std::size_t>(batch), tuple = static_cast<std::size_t>(indices.back());
-  std::vector<std::int64_t> extents, strides(tuple, 1);
-  for (std::size_t i = 0; i < tuple; ++i) extents.push_back(data[first + i]);
-  for (std::size_t i = tuple; i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  const Shape extents(data.begin() + batch, data.begin() + batch + indices.back());
   Shape joined(data.begin(), data.begin() + batch);
   joined.push_back(volume(extents));
-  joined.insert(joined.end(), data.begin() + batch + static_cast<std::ptrdiff_t>(tuple), data.end());
-
-  const auto length = static_cast<std::int64_t>(tuple);
-  const TensorId front = b.binary("mod", n.in(1), integer_constant(b, {length}, extents));
-  const TensorId parts = b.binary("mul", front, integer_constant(b, {length}, strides));
+  joined.insert(joined.end(), data.begin() + batch + indices.back(), data.end());
   Attributes attrs;
   attrs.set("axis", batch);
   attrs.set("batch_dims", batch);
-  return {b.one("gather", {b.reshape(n.in(0), joined), b.reduce("sum", parts, {-1}, false)}, std::move(attrs))};
+  return {b.one("gather", {b.reshape(n.in(0), joined), joined_indices(b, n.in(1), extents)}, std::move(attrs))};
 }
 
 Results where(Node& n) { return {n.b.one("where", {n.in(0), n.in(1), n.in(2)})}; }
@@ -135,6 +128,14 @@ constexpr Handler kIndexHandlers[] = {
 };
 
 }  // namespace
+
+TensorId joined_indices(GraphBuilder& b, TensorId tuples, const Shape& extents) {
+  std::vector<std::int64_t> strides(extents.size(), 1);
+  for (std::size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  const auto length = static_cast<std::int64_t>(extents.size());
+  const TensorId front = b.binary("mod", b.cast(tuples, DType::int64), integer_constant(b, {length}, extents));
+  return b.reduce("sum", b.binary("mul", front, integer_constant(b, {length}, strides)), {-1}, false);
+}
 
 std::span<const Handler> index_handlers() { return kIndexHandlers; }
 

@@ -143,7 +143,8 @@ Results elu(Node& n) {
 Results celu(Node& n) {
   const TensorId x = n.in(0);
   const double alpha = n.number_attribute("alpha", 1);
-  return {n.b.binary("add", positive(n.b, x), n.b.scale(grown(n.b, n.b.scale(x, 1 / alpha)), alpha))};
+  const TensorId below = n.b.binary("min", x, n.b.scalar(n.type(0), 0));
+  return {n.b.binary("add", positive(n.b, x), n.b.scale(n.b.unary("expm1", n.b.scale(below, 1 / alpha)), alpha))};
 }
 
 Results selu(Node& n) {
@@ -221,6 +222,12 @@ Results is_inf(Node& n) {
   return {b.binary("equal", up ? x : b.unary("neg", x), bound)};
 }
 
+Results bit_shift(Node& n) {
+  const std::string direction = n.text_attribute("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") Node::fail("direction \"" + direction + "\"");
+  return {n.b.binary(direction == "LEFT" ? "shift_left" : "shift_right", n.in(0), n.in(1))};
+}
+
 constexpr Handler kMathHandlers[] = {
     {"Abs", 1, 1, plain, "abs"},
     {"Acos", 7, 1, plain, "acos"},
@@ -231,6 +238,11 @@ constexpr Handler kMathHandlers[] = {
     {"Asinh", 9, 1, plain, "asinh"},
     {"Atan", 7, 1, plain, "atan"},
     {"Atanh", 9, 1, plain, "atanh"},
+    {"BitShift", 11, 2, bit_shift},
+    {"BitwiseAnd", 18, 2, plain, "bit_and"},
+    {"BitwiseNot", 18, 1, plain, "bit_not"},
+    {"BitwiseOr", 18, 2, plain, "bit_or"},
+    {"BitwiseXor", 18, 2, plain, "bit_xor"},
     {"Ceil", 1, 1, plain, "ceil"},
     {"Celu", 12, 1, celu},
     {"Clip", 1, 3, clip},

@@ -148,7 +148,8 @@ Results attention(Node& n) {
   if (causal) {
     std::vector<double> lower;
     for (std::int64_t i = 0; i < places * places; ++i) lower.push_back(i % places <= i / places ? 1 : 0);
-    scores = masked(b, scores, b.constant(Array::from(b.info(scores).type, {places, places}, lower)), filler);
+    const TensorId earlier = b.constant(Array::from(DType::boolean, {places, places}, lower));
+    scores = b.one("where", {earlier, scores, b.scalar(b.info(scores).type, -HUGE_VAL)});
   }
   return {heads_together(b, b.matmul(b.softmax(scores), heads_apart(b, parts[2], heads)))};
 }

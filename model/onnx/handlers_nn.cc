@@ -70,7 +70,8 @@ TensorId hardmax_over(GraphBuilder& b, TensorId x, std::int64_t axis) {
   const Shape shape = b.info(x).shape;
   const auto d = static_cast<std::size_t>(axis);
   const TensorId places = with_ones(b, counting(b, shape[d]), 1, shape.size() - d - 1);
-  const TensorId hit = b.binary("equal", x, b.reduce("max", x, {axis}, true));
+  TensorId hit = b.binary("equal", x, b.reduce("max", x, {axis}, true));
+  if (is_float(b.info(x).type)) hit = b.binary("or", hit, b.unary("is_nan", x));  // NaN is the largest
   const TensorId at = b.one("where", {hit, places, integer_constant(b, {}, {shape[d]})});
   return b.cast(b.binary("equal", places, b.reduce("min", at, {axis}, true)), b.info(x).type);
 }
@@ -105,9 +106,12 @@ Results layer_normalization(Node& n) {
   const TensorId y = b.layer_norm(x, n.optional_in(1), n.optional_in(2), epsilon, axis);
   if (!n.wants_result(1) && !n.wants_result(2)) return {y};
   const std::vector<std::int64_t> axes = from(axis, n.rank(0));
-  const TensorId mean = b.reduce("mean", x, axes, true);
-  const TensorId variance = b.reduce("mean_square", b.binary("sub", x, mean), axes, true);
-  return {y, mean, b.unary("rsqrt", b.shift(variance, epsilon))};
+  // Statistics are fp32 whatever the type (stash_type 1), of fp64 rounded once.
+  const DType wide = n.type(0) == DType::fp64 ? DType::fp64 : DType::fp32;
+  const TensorId mean = b.reduce("mean", x, axes, true, wide);
+  const TensorId variance = b.reduce("mean_square", b.binary("sub", b.cast(x, wide), mean), axes, true);
+  const TensorId inverse = b.unary("rsqrt", b.shift(variance, epsilon));
+  return {y, b.cast(mean, DType::fp32), b.cast(inverse, DType::fp32)};
 }
 
 Results rms_normalization(Node& n) {
@@ -197,9 +201,14 @@ Results group_normalization(Node& n) {
   return {scaled(b, flat, per_channel(b, n.in(1), n.rank(0)), per_channel(b, n.in(2), n.rank(0)))};
 }
 
+// (x - mean) / (deviation + 1e-9)
 Results mean_variance_normalization(Node& n) {
-  std::vector<std::int64_t> axes = n.axes(n.integers_attribute("axes", {0, 2, 3}), n.rank(0));
-  return {n.b.normalize(n.in(0), std::move(axes), 1e-9)};
+  GraphBuilder& b = n.b;
+  const std::vector<std::int64_t> axes = n.axes(n.integers_attribute("axes", {0, 2, 3}), n.rank(0));
+  const DType wide = n.type(0) == DType::fp16 ? DType::fp32 : n.type(0);
+  const TensorId centred = b.binary("sub", n.in(0), b.reduce("mean", n.in(0), axes, true, wide));
+  const TensorId deviation = b.unary("sqrt", b.reduce("mean_square", centred, axes, true, wide));
+  return {b.binary("div", centred, b.shift(deviation, 1e-9))};
 }
 
 Results lp_normalization(Node& n) {
@@ -209,7 +218,9 @@ Results lp_normalization(Node& n) {
   if (p != 1 && p != 2) Node::not_supported("norm of order " + std::to_string(p));
   const TensorId norm = p == 1 ? b.reduce("sum", b.unary("abs", x), {axis}, true)
                                : b.unary("sqrt", b.reduce("sum_square", x, {axis}, true));
-  return {b.binary("div", x, norm)};
+  const TensorId divisor =
+      b.one("where", {b.binary("equal", norm, b.scalar(n.type(0), 0)), b.scalar(n.type(0), 1), norm});
+  return {b.binary("div", x, divisor)};  // zeros stay zeros
 }
 
 // x / (bias + alpha / size * sum of squares over `size` channels around)^beta

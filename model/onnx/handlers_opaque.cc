@@ -1,26 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that are one op outside the core, and some made of lookups.
+// Scatters, and operators that are one op outside the core.
+#include <algorithm>
+
+#include "model/graph/op_def.h"
 #include "model/onnx/handlers.h"
 
 namespace superstep::onnx_import {
 
 namespace {
 
+// The sum of data and what floating `updates` add at the places along the axis.
+TensorId added(GraphBuilder& b, TensorId data, TensorId indices, TensorId updates, std::int64_t axis) {
+  const std::int64_t rows = b.info(data).shape[static_cast<std::size_t>(axis)], rank = b.info(data).shape.size();
+  const Shape places = b.info(indices).shape;
+  Attributes attrs;
+  attrs.set("rows", rows);
+  if (volume(places) == places[static_cast<std::size_t>(axis)]) {  // the same for all beside the axis
+    attrs.set("axis", axis);
+    const TensorId list = b.reshape(indices, {volume(places)});
+    return b.binary("add", data, b.one("scatter_add", {updates, list}, std::move(attrs)));
+  }
+  attrs.set("axis", rank - 1);
+  attrs.set("batch_dims", rank - 1);
+  const TensorId sum =
+      b.one("scatter_add", {axis_last(b, updates, axis), axis_last(b, indices, axis)}, std::move(attrs));
+  return b.binary("add", data, axis_from_last(b, sum, axis));
+}
+
+// Indices that were expanded beside the axis, as they were before.
+TensorId narrow(GraphBuilder& b, TensorId indices, std::int64_t axis) {
+  const Graph& graph = b.graph();
+  const OpId producer = graph.tensors[indices].producer;
+  if (!producer.valid() || graph.ops[producer].def->name != "expand") return indices;
+  const TensorId from = graph.ops[producer].inputs[0];
+  Shape shape = b.info(from).shape;
+  shape.insert(shape.begin(), b.info(indices).shape.size() - shape.size(), 1);
+  const std::int64_t along = shape[static_cast<std::size_t>(axis)];
+  const bool same = along == volume(shape) && along == b.info(indices).shape[static_cast<std::size_t>(axis)];
+  return same ? b.reshape(from, shape) : indices;
+}
+
 TensorId scattered(Node& n, TensorId data, TensorId indices, TensorId updates, std::int64_t axis) {
+  GraphBuilder& b = n.b;
+  const std::string reduction = n.text_attribute("reduction", "none");
+  if (reduction == "add" && is_float(b.info(data).type)) return added(b, data, indices, updates, axis);
   Attributes attrs;
   attrs.set("axis", axis);
-  attrs.set("reduction", n.text_attribute("reduction", "none"));
-  return n.b.one("scatter_elements", {data, indices, updates}, std::move(attrs));
+  attrs.set("reduction", reduction);
+  const bool writes = reduction == "none" || reduction == "add";
+  return b.one(writes ? "scatter_elements" : "scatter_join", {data, indices, updates}, std::move(attrs));
 }
 
+// Where indices end before the data do, beside the axis, the rest of the data stays.
 Results scatter_elements(Node& n) {
-  return {scattered(n, n.in(0), n.in(1), n.in(2), n.axis(n.integer_attribute("axis", 0), n.rank(0)))};
+  GraphBuilder& b = n.b;
+  const std::int64_t axis = n.axis(n.integer_attribute("axis", 0), n.rank(0));
+  const Shape shape = n.shape(0), places = n.shape(1);
+  if (places.size() != shape.size() || places != n.shape(2))
+    Node::fail("updates " + to_text(n.shape(2)) + " at " + to_text(places) + " into " + to_text(shape));
+  TensorId data = n.in(0);
+  std::vector<std::pair<std::int64_t, TensorId>> rest;  // by dimension
+  for (std::int64_t d = 0; d < n.rank(0); ++d) {
+    const std::int64_t all = shape[static_cast<std::size_t>(d)], some = places[static_cast<std::size_t>(d)];
+    if (d == axis || all == some) continue;
+    if (some > all) Node::fail("indices " + to_text(places) + " into " + to_text(shape));
+    rest.emplace_back(d, b.slice(data, d, some, all));
+    data = b.slice(data, d, 0, some);
+  }
+  TensorId y = scattered(n, data, narrow(b, n.in(1), axis), n.in(2), axis);
+  for (auto part = rest.rbegin(); part != rest.rend(); ++part) y = b.concat({y, part->second}, part->first);
+  return {y};
 }
 
+// Tuples of indices as single indices into the leading dimensions that they name, made one; what is left is a row.
 Results scatter_nd(Node& n) {
-  Attributes attrs;
-  attrs.set("reduction", n.text_attribute("reduction", "none"));
-  return {n.b.one("scatter_nd", {n.in(0), n.in(1), n.in(2)}, std::move(attrs))};
+  GraphBuilder& b = n.b;
+  const Shape data = n.shape(0), indices = n.shape(1);
+  const bool fits = !indices.empty() && indices.back() >= 0 && indices.back() <= n.rank(0);
+  Shape wanted(indices.begin(), indices.end() - (indices.empty() ? 0 : 1));
+  if (fits) wanted.insert(wanted.end(), data.begin() + indices.back(), data.end());
+  if (!fits || wanted != n.shape(2))
+    Node::fail("updates " + to_text(n.shape(2)) + " at " + to_text(indices) + " into " + to_text(data));
+  const Shape named(data.begin(), data.begin() + indices.back());
+  const std::int64_t row = volume(data) / std::max<std::int64_t>(volume(named), 1);
+  const std::int64_t places = volume(Shape(indices.begin(), indices.end() - 1));
+  const TensorId index = b.reshape(joined_indices(b, n.in(1), named), {places, 1});
+  const TensorId rows = b.reshape(n.in(0), {volume(named), row}), updates = b.reshape(n.in(2), {places, row});
+  return {b.reshape(scattered(n, rows, index, updates, 0), data)};
 }
 
 // The places are those of the whole result, as MaxPool gives them.
@@ -136,20 +202,7 @@ Results reverse_sequence(Node& n) {
   return {b.transpose(b.one("gather", {x, places}, std::move(attrs)), order)};
 }
 
-// Times a power of two, within the type.
-Results bit_shift(Node& n) {
-  GraphBuilder& b = n.b;
-  const std::string direction = n.text_attribute("direction", "");
-  if (n.type(0) != DType::uint8) Node::not_supported("shifts of " + std::string(name_of(n.type(0))));
-  const TensorId x = b.cast(n.in(0), DType::fp64);
-  const TensorId power = b.binary("pow", b.scalar(DType::fp64, 2), b.cast(n.in(1), DType::fp64));
-  if (direction == "RIGHT") return {b.cast(b.unary("floor", b.binary("div", x, power)), DType::uint8)};
-  if (direction != "LEFT") Node::fail("direction \"" + direction + "\"");
-  return {b.cast(b.binary("mod", b.binary("mul", x, power), b.scalar(DType::fp64, 256)), DType::uint8)};
-}
-
 constexpr Handler kOpaqueHandlers[] = {
-    {"BitShift", 11, 2, bit_shift},
     {"Det", 11, 1, determinant},
     {"GridSample", 16, 2, grid_sample},
     {"MaxUnpool", 9, 3, max_unpool},

@@ -16,6 +16,8 @@ struct Limits {
 Limits limits_of(DType type) {
   if (type == DType::uint8) return {0, 255};
   if (type == DType::int8) return {-128, 127};
+  if (type == DType::uint16) return {0, 65535};
+  if (type == DType::int16) return {-32768, 32767};
   Node::not_supported("quantized to " + std::string(name_of(type)));
 }
 

@@ -45,33 +45,33 @@ Results reduce_sum(Node& n) {
   return {reduce(n, "sum", r.x, r)};
 }
 
-// Minimum and maximum of truth values are those of numbers, which the reduction of the type gives as well.
+// Truth is reduced as the numbers 0 and 1.
 Results reduce_plain(Node& n) {
   const Reduced r = reduced(n, kAxesAsOperand);
-  return {reduce(n, n.core, r.x, r)};
+  if (n.type(0) != DType::boolean) return {reduce(n, n.core, r.x, r)};
+  return {n.b.cast(reduce(n, n.core, n.b.cast(r.x, DType::uint8), r), DType::boolean)};
 }
 
 Results reduce_sum_square(Node& n) {
   const Reduced r = reduced(n, kAxesAsOperand);
-  if (r.nothing) return {r.x};
   return {r.axes.empty() ? n.b.unary("square", r.x) : reduce(n, "sum_square", r.x, r)};
 }
 
 Results reduce_l1(Node& n) {
   const Reduced r = reduced(n, kAxesAsOperand);
-  return {r.nothing ? r.x : reduce(n, "sum", n.b.unary("abs", r.x), r)};
+  const TensorId size = n.b.unary("abs", r.x);
+  return {r.nothing ? size : reduce(n, "sum", size, r)};
 }
 
 Results reduce_l2(Node& n) {
   const Reduced r = reduced(n, kAxesAsOperand);
-  if (r.nothing) return {r.x};
   if (r.axes.empty()) return {n.b.unary("abs", r.x)};
   return {n.b.unary("sqrt", reduce(n, "sum_square", r.x, r))};
 }
 
 Results reduce_log_sum(Node& n) {
   const Reduced r = reduced(n, kAxesAsOperand);
-  return {r.nothing ? r.x : n.b.unary("log", reduce(n, "sum", r.x, r))};
+  return {n.b.unary("log", r.nothing ? r.x : reduce(n, "sum", r.x, r))};
 }
 
 // max + log sum exp(x - max), which does not overflow. A finite number stands for an infinite maximum, whose difference
@@ -110,34 +110,41 @@ Results arg_extremum(Node& n) {
   return {b.reduce(last ? "max" : "min", found, {axis}, keep)};
 }
 
-// x with `by` zeros before its first element along the axis, and as many elements less at the end; or the other way
-// round.
-TensorId moved_on(GraphBuilder& b, TensorId x, std::int64_t axis, std::int64_t by, bool reverse) {
+// x with `value` `by` times before its first element along the axis, and as many elements less at the end; or the other
+// way round.
+TensorId moved_on(GraphBuilder& b, TensorId x, std::int64_t axis, std::int64_t by, bool reverse, double value) {
   const Shape shape = b.info(x).shape;
   const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
   std::vector<std::int64_t> before(shape.size()), after(shape.size());
   (reverse ? after : before)[static_cast<std::size_t>(axis)] = by;
   const TensorId rest = reverse ? b.slice(x, axis, by, extent) : b.slice(x, axis, 0, extent - by);
-  return with_zeros(b, rest, before, after);
+  Attributes attrs;
+  attrs.set("before", before);
+  attrs.set("after", after);
+  attrs.set("value", value);
+  return b.one("pad", {rest}, std::move(attrs));
 }
 
-// Sums of 1, 2, 4, ... elements, each of two of half as many. What is not finite reaches no earlier sum.
-Results cumulative_sum(Node& n) {
+// Sums or products of 1, 2, 4, ... elements, each of two of half as many. What is not finite reaches no earlier one.
+Results cumulate(Node& n) {
   GraphBuilder& b = n.b;
   const std::vector<std::int64_t> wanted = n.integers(1, "axis");
   if (wanted.size() != 1) Node::fail("axis is not a number");
   const bool exclusive = n.integer_attribute("exclusive", 0) != 0, reverse = n.integer_attribute("reverse", 0) != 0;
   const std::int64_t axis = n.axis(wanted[0], n.rank(0)), extent = n.shape(0)[static_cast<std::size_t>(axis)];
   TensorId x = n.in(0);
-  if (exclusive && extent > 0) x = moved_on(b, x, axis, 1, reverse);
-  for (std::int64_t reach = 1; reach < extent; reach *= 2) x = b.binary("add", x, moved_on(b, x, axis, reach, reverse));
+  const double none = n.core == "mul" ? 1 : 0;
+  if (exclusive && extent > 0) x = moved_on(b, x, axis, 1, reverse, none);
+  for (std::int64_t reach = 1; reach < extent; reach *= 2)
+    x = b.binary(n.core, x, moved_on(b, x, axis, reach, reverse, none));
   return {x};
 }
 
 constexpr Handler kReduceHandlers[] = {
     {"ArgMax", 1, 1, arg_extremum, "max"},
     {"ArgMin", 1, 1, arg_extremum, "min"},
-    {"CumSum", 11, 2, cumulative_sum},
+    {"CumProd", 26, 2, cumulate, "mul"},
+    {"CumSum", 11, 2, cumulate, "add"},
     {"ReduceL1", 1, 2, reduce_l1},
     {"ReduceL2", 1, 2, reduce_l2},
     {"ReduceLogSum", 1, 2, reduce_log_sum},

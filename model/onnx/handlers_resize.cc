@@ -40,7 +40,7 @@ double source_of(const ResizeRule& rule, const AxisSize& a, double i) {
   if (rule.coordinates == "align_corners") return wide == 1 ? 0 : i * last / (wide - 1);
   if (rule.coordinates == "asymmetric") return i / a.scale;
   if (rule.coordinates == "tf_crop_and_resize") {
-    if (wide == 1) return (a.roi_end - a.roi_begin) * last / 2;
+    if (wide == 1) return (a.roi_begin + a.roi_end) * last / 2;
     return a.roi_begin * last + i * (a.roi_end - a.roi_begin) * last / (wide - 1);
   }
   if (rule.coordinates == "pytorch_half_pixel" && a.to == 1) return 0;

@@ -53,6 +53,19 @@ Results non_zero(Node& n) {
                            all)};
 }
 
+// Where equal slices stand, of `extent` slices along a dimension that has `after` elements behind it; sorted by their
+// values.
+template <class T, class Value>
+std::vector<Integers> equal_slices(std::int64_t elements, std::int64_t extent, std::int64_t after, Value value) {
+  std::vector<std::vector<T>> slices(static_cast<std::size_t>(extent));
+  for (std::int64_t k = 0; k < elements; ++k) slices[static_cast<std::size_t>(k / after % extent)].push_back(value(k));
+  std::map<std::vector<T>, Integers> found;
+  for (std::size_t i = 0; i < slices.size(); ++i) found[std::move(slices[i])].push_back(static_cast<std::int64_t>(i));
+  std::vector<Integers> groups;
+  for (const auto& [slice, places] : found) groups.push_back(places);
+  return groups;
+}
+
 // Slices along an axis (or single elements) that differ, in their order or sorted; where each stands first, which
 // one each slice is, and how often it occurs.
 Results unique(Node& n) {
@@ -63,14 +76,14 @@ Results unique(Node& n) {
   const auto axis = static_cast<std::size_t>(flat ? 0 : n.axis(n.integer_attribute("axis", 0), n.rank(0)));
   const std::int64_t extent = shape.at(axis);
   const std::int64_t after = volume(Shape(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()));
-  std::vector<std::vector<double>> slices(static_cast<std::size_t>(extent));
-  for (std::int64_t k = 0; k < x.info.elements(); ++k) {
-    slices[static_cast<std::size_t>(k / after % extent)].push_back(x.at(k));
-  }
-  std::map<std::vector<double>, Integers> found;  // slice: where it stands
-  for (std::size_t i = 0; i < slices.size(); ++i) found[std::move(slices[i])].push_back(static_cast<std::int64_t>(i));
-  std::vector<Integers> groups;
-  for (const auto& [slice, places] : found) groups.push_back(places);
+  const Integers integers = is_integer(x.info.type) ? integers_of(x) : Integers{};
+  const auto at = [](const Integers& from) {
+    return [&](std::int64_t k) { return from[static_cast<std::size_t>(k)]; };
+  };
+  std::vector<Integers> groups =
+      is_integer(x.info.type)
+          ? equal_slices<std::int64_t>(x.info.elements(), extent, after, at(integers))
+          : equal_slices<double>(x.info.elements(), extent, after, [&](std::int64_t k) { return x.at(k); });
   if (!sorted) std::sort(groups.begin(), groups.end());
   Integers first, which(static_cast<std::size_t>(extent)), counts;
   for (std::size_t g = 0; g < groups.size(); ++g) {

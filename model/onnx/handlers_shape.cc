@@ -208,10 +208,11 @@ TensorId cut(Node& n, TensorId x, const Cut& c) {
     for (std::int64_t p = std::clamp<std::int64_t>(from_front(c.begin), 0, extent); p < end; p += step)
       places.push_back(p);
   } else {
-    const std::int64_t end = std::clamp<std::int64_t>(from_front(c.end), -1, extent - 1);
+    const std::int64_t end = std::clamp<std::int64_t>(from_front(c.end), -1, std::max<std::int64_t>(extent - 1, -1));
     const std::int64_t step = std::max(c.step, -extent - 1);
-    for (std::int64_t p = std::clamp<std::int64_t>(from_front(c.begin), -1, extent - 1); p > end; p += step)
-      places.push_back(p);
+    // A begin before the first element is the first, as the standard has it (NumPy: there is none).
+    const std::int64_t begin = extent == 0 ? -1 : std::clamp<std::int64_t>(from_front(c.begin), 0, extent - 1);
+    for (std::int64_t p = begin; p > end; p += step) places.push_back(p);
   }
   return gather_axis(n.b, x, integer_constant(n.b, {static_cast<std::int64_t>(places.size())}, places), c.axis);
 }

@@ -107,6 +107,31 @@ TensorId transformed(GraphBuilder& b, TensorId x, const Transform& t) {
   return b.reshape(times_matrix(b, rows, std::move(matrix)), result);
 }
 
+// x [..., bins, 2], the first half of the bins of a real signal, to [..., length, 1]: bins that the other half mirrors
+// count twice.
+TensorId real_signal(GraphBuilder& b, TensorId x, std::int64_t length) {
+  const TensorInfo info = b.info(x);
+  const auto rank = static_cast<std::int64_t>(info.shape.size());
+  if (info.shape.back() != 2) Node::fail("operand 0 has shape " + to_text(info.shape) + ", expected complex bins");
+  const std::int64_t bins = std::min(info.shape[info.shape.size() - 2], length / 2 + 1);
+  if (static_cast<double>(bins * length) > 8 * kLongestSignal)
+    Node::not_supported("a transform of " + std::to_string(length) + " samples");
+  Array matrix(TensorInfo{info.type, {bins * 2, length}});
+  for (std::int64_t k = 0; k < bins; ++k) {
+    const double share = (k == 0 || 2 * k == length ? 1 : 2) / static_cast<double>(length);
+    for (std::int64_t s = 0; s < length; ++s) {
+      const double angle = kTurn * static_cast<double>(s * k % length) / static_cast<double>(length);
+      matrix.set(2 * k * length + s, share * std::cos(angle));
+      matrix.set((2 * k + 1) * length + s, -share * std::sin(angle));
+    }
+  }
+  Shape flat(info.shape.begin(), info.shape.end() - 2), result = flat;
+  flat.push_back(bins * 2);
+  result.insert(result.end(), {length, 1});
+  const TensorId rows = b.reshape(b.slice(x, rank - 2, 0, bins), flat);
+  return b.reshape(times_matrix(b, rows, std::move(matrix)), result);
+}
+
 Results dft(Node& n) {
   GraphBuilder& b = n.b;
   if (n.rank(0) < 2) Node::fail("operand 0 has shape " + to_text(n.shape(0)));
@@ -116,6 +141,7 @@ Results dft(Node& n) {
   if (axis == n.rank(0) - 1) Node::fail("a transform over the real and imaginary part");
   const bool inverse = n.integer_attribute("inverse", 0) != 0, half = n.integer_attribute("onesided", 0) != 0;
   std::int64_t length = n.shape(0)[static_cast<std::size_t>(axis)];
+  if (inverse && half) length = 2 * (length - 1);
   if (n.has(1)) length = static_cast<std::int64_t>(n.number(1, "dft_length"));
   if (length < 1 || static_cast<double>(length) > kLongestSignal) Node::fail("dft_length " + std::to_string(length));
   // The transformed axis next to the parts, and back.
@@ -126,8 +152,10 @@ Results dft(Node& n) {
   order.insert(order.end() - 1, axis);
   for (std::size_t d = 0; d < order.size(); ++d)
     back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
+  const TensorId x = b.transpose(n.in(0), order);
+  if (inverse && half) return {b.transpose(real_signal(b, x, length), back)};
   const Transform t{length, half ? length / 2 + 1 : length, inverse};
-  return {b.transpose(transformed(b, b.transpose(n.in(0), order), t), back)};
+  return {b.transpose(transformed(b, x, t), back)};
 }
 
 // Transforms of windows that follow each other by a step: x [batch, samples, 1 or 2] to [batch, frames, bins, 2].

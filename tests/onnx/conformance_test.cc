@@ -214,15 +214,19 @@ TEST_P(References, AnotherTargetIsRefused) {
 INSTANTIATE_TEST_SUITE_P(OfTheRepository, References, ::testing::Values("encoder_h16", "images_w8", "lstm_h10"),
                          [](const auto& test) { return test.param; });
 
-// Expected are the values of onnxruntime (edges/README.md).
-TEST(Conformance, OperatorsAtEdgeValues) {
-  const std::vector<ConformanceCase> cases = find_cases({SUPERSTEP_TEST_DATA "/edges"});
-  EXPECT_EQ(cases.size(), 16u);
+void expect_all_passed(const std::string& folder, std::size_t count) {
+  const std::vector<ConformanceCase> cases = find_cases({SUPERSTEP_TEST_DATA "/" + folder});
+  EXPECT_EQ(cases.size(), count);
   for (const ConformanceCase& c : cases) {
     const CaseResult result = run_case(c);
     EXPECT_EQ(result.status, CaseStatus::passed) << c.name << ": " << result.why;
   }
 }
+
+// Expected are the values of onnxruntime (edges/README.md).
+TEST(Conformance, OperatorsAtEdgeValues) { expect_all_passed("edges", 16); }
+// Expected are the values of PyTorch (make_operators.py).
+TEST(Conformance, OperatorsAsInPyTorch) { expect_all_passed("operators", 31); }
 
 }  // namespace
 }  // namespace superstep::test

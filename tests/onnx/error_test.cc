@@ -338,14 +338,14 @@ TEST(Unsupported, ControlFlow) {
 
 TEST(Unsupported, TypesWeDoNotHave) {
   FileMaker file = sound();
-  constexpr int kString = 8, kUint16 = 4;
+  constexpr int kString = 8, kUint4 = 21;
   file.input("text", {4}, kString);
-  file.node("Cast", {"x"}, {"c"}, "narrow").set("to", kUint16);
+  file.node("Cast", {"x"}, {"c"}, "narrow").set("to", kUint4);
   const ImportResult result = file.import();
   ASSERT_EQ(result.unsupported.size(), 2u);
   EXPECT_EQ(result.unsupported[0].name, "text");
   EXPECT_EQ(result.unsupported[0].why, "type string");
-  EXPECT_EQ(result.unsupported[1].why, "type uint16");
+  EXPECT_EQ(result.unsupported[1].why, "type uint4");
 }
 
 TEST(Unsupported, ResultsThatAreNotMade) {
