@@ -15,13 +15,14 @@ namespace superstep::conformance {
 namespace {
 
 using onnx_file::ValueInfoProto;
+using onnx_import::our_type;
 
 // Why no tensor of ours can hold the value; empty when one can.
 std::string objection(const ValueInfoProto& info) {
   if (!info.has_type()) return "";  // inferred
   if (!info.type().has_tensor_type()) return "not a tensor: a sequence or an optional value";
   const std::int32_t type = info.type().tensor_type().elem_type();
-  if (onnx_import::our_type(type)) return "";
+  if (our_type(type)) return "";
   return "another type: " + onnx_import::type_name(type);
 }
 
@@ -35,6 +36,15 @@ std::string contradiction(const ConformanceCase& c, const onnx_file::GraphProto&
   const bool has =
       std::any_of(attributes.begin(), attributes.end(), [](const auto& a) { return a.name() == "epsilon"; });
   return has ? "" : "contradicts the operator's definition: Adam, expected values of another epsilon than the default";
+}
+
+// Why stored values are not those of a declared input or output; empty when they are. The suite of 1.12 has bfloat16
+// values in files of another type.
+std::string contradiction(const ValueInfoProto& info, const Array& stored) {
+  const auto& declared = info.type().tensor_type();
+  if (!info.has_type() || our_type(declared.elem_type()) == stored.info.type) return "";
+  return "contradicts itself: \"" + info.name() + "\" is declared as " + onnx_import::type_name(declared.elem_type()) +
+         " and stored as " + std::string(name_of(stored.info.type));
 }
 
 std::string objection(const onnx_file::GraphProto& graph) {
@@ -98,11 +108,14 @@ SuiteCase load_suite_case(const ConformanceCase& c) {
   for (const ValueInfoProto& input : graph.input()) {
     if (stored.contains(input.name())) continue;
     const std::string name = "input_" + std::to_string(loaded.inputs.size()) + ".pb";
-    loaded.inputs[input.name()] = load_tensor(c.data / name);
+    const Array& array = loaded.inputs[input.name()] = load_tensor(c.data / name);
+    if (loaded.skip.empty()) loaded.skip = contradiction(input, array);
   }
   for (int i = 0; i < graph.output_size(); ++i) {
     loaded.outputs.push_back(load_tensor(c.data / ("output_" + std::to_string(i) + ".pb")));
+    if (loaded.skip.empty()) loaded.skip = contradiction(graph.output(i), loaded.outputs.back());
   }
+  if (!loaded.skip.empty()) return loaded;
   loaded.imported = import_case(c, loaded.inputs);
   loaded.skip = objection(loaded.imported);
   return loaded;

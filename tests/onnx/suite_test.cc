@@ -19,7 +19,7 @@ TEST(OnnxSuite, CasesGiveTheExpectedValues) {
     EXPECT_EQ(result.why.empty(), result.status == CaseStatus::passed) << c.name;
     if (result.status == CaseStatus::passed) ++passed[group_of(c)];
   }
-  EXPECT_GE(passed["node"], 859);
+  EXPECT_GE(passed["node"], 879);
   EXPECT_GE(passed["simple"] + passed["pytorch-converted"] + passed["pytorch-operator"], 134);
 }
 
