@@ -71,6 +71,7 @@ class Reference {
     }
     if (!imported_.graph.loss.valid()) throw Error(c_.model.string(), "no loss found, expected an output \"loss\"");
     count_samples_in_loss(imported_.graph);
+    freeze_buffers();
     load_inputs();
     std::string why = check_gradients();
     JsonReader curves = reader_.object("curves");
@@ -81,6 +82,19 @@ class Reference {
   }
 
  private:
+  // ONNX does not tell a buffer from a parameter; the reference has gradients of parameters alone.
+  void freeze_buffers() {
+    const JsonReader gradients = reader_.object("grads");
+    std::set<TensorId> parameters;
+    for (const auto& [name, t] : imported_.names) {
+      if (gradients.value().contains(name)) parameters.insert(t);
+    }
+    for (std::size_t i = 0; i < imported_.graph.tensors.size(); ++i) {
+      Tensor& tensor = imported_.graph.tensors[TensorId(i)];
+      tensor.frozen = tensor.frozen || (tensor.kind == TensorKind::weight && !parameters.contains(TensorId(i)));
+    }
+  }
+
   // The file's inputs in its order: input_0 ..., and last the target.
   void load_inputs() {
     const fs::path folder = c_.model.parent_path() / "test_data_set_0";

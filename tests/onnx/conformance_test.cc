@@ -211,7 +211,9 @@ TEST_P(References, AnotherTargetIsRefused) {
   expect(result, CaseStatus::failed, "target.pb: is int64[2], input \"target\" expects int64[");
 }
 
-INSTANTIATE_TEST_SUITE_P(OfTheRepository, References, ::testing::Values("encoder_h16", "images_w8", "lstm_h10"),
+INSTANTIATE_TEST_SUITE_P(OfTheRepository, References,
+                         ::testing::Values("encoder_h16", "images_w8", "lstm_h10", "experts_h8", "graph_h8",
+                                           "llama_h16"),
                          [](const auto& test) { return test.param; });
 
 void expect_all_passed(const std::string& folder, std::size_t count) {

@@ -93,6 +93,96 @@ class Recurrent(nn.Module):
         return torch.randint(0, 12, (3, 7)), torch.randint(0, 12, (3, 7))
 
 
+class Experts(nn.Module):
+    """A mixture of experts: each takes the tokens that score it highest, so that all do the same work."""
+
+    def __init__(self, hidden=8, experts=3, taken=4, classes=5):
+        super().__init__()
+        self.taken = taken
+        self.gate = nn.Linear(hidden, experts, bias=False)
+        self.up = nn.Parameter(0.4 * torch.randn(experts, hidden, 2 * hidden))
+        self.down = nn.Parameter(0.4 * torch.randn(experts, 2 * hidden, hidden))
+        self.head = nn.Linear(hidden, classes)
+
+    def forward(self, x, target):
+        batch, tokens, hidden = x.shape
+        weights, places = self.gate(x).softmax(-1).transpose(1, 2).topk(self.taken, 2)  # [batch, experts, taken]
+        wide = places[..., None].expand(-1, -1, -1, hidden)
+        own = x[:, None].expand(-1, places.shape[1], -1, -1).gather(2, wide)
+        made = weights[..., None] * (F.gelu(own @ self.up) @ self.down)
+        y = x.scatter_add(1, wide.reshape(batch, -1, hidden), made.reshape(batch, -1, hidden))
+        return F.cross_entropy(self.head(y).reshape(batch * tokens, -1), target.reshape(-1))
+
+    @staticmethod
+    def data():
+        return torch.randn(4, 9, 8), torch.randint(0, 5, (4, 9))
+
+
+class GraphConvolution(nn.Module):
+    """Two layers over a graph with repeated edges: each node adds up what its neighbours send."""
+
+    def __init__(self, features=6, hidden=8, nodes=7, edges=18, classes=4):
+        super().__init__()
+        self.register_buffer("sources", torch.randint(0, nodes, (edges,)))
+        self.register_buffer("targets", torch.randint(0, nodes, (edges,)))
+        self.layers = nn.ModuleList((nn.Linear(features, hidden), nn.Linear(hidden, hidden)))
+        self.head = nn.Linear(hidden, classes)
+
+    def forward(self, x, target):
+        for layer in self.layers:
+            sent = layer(x)[:, self.sources]
+            places = self.targets[None, :, None].expand(x.shape[0], -1, sent.shape[2])
+            x = torch.tanh(torch.zeros_like(sent[:, :x.shape[1]]).scatter_add(1, places, sent))
+        return F.cross_entropy(self.head(x).reshape(-1, self.head.out_features), target.reshape(-1))
+
+    @staticmethod
+    def data():
+        return torch.randn(4, 7, 6), torch.randint(0, 4, (4, 7))
+
+
+class Llama(nn.Module):
+    """One layer with scaling by the root mean square, rotary positions, two query heads to a key, and SwiGLU."""
+
+    def __init__(self, vocabulary=20, hidden=16, heads=4, groups=2, ffn=24, length=6):
+        super().__init__()
+        self.heads, self.groups, d = heads, groups, hidden // heads
+        self.words = nn.Embedding(vocabulary, hidden)
+        self.norms = nn.ParameterList(nn.Parameter(torch.ones(hidden)) for _ in range(3))
+        self.q, self.o = nn.Linear(hidden, hidden, bias=False), nn.Linear(hidden, hidden, bias=False)
+        self.k, self.v = (nn.Linear(hidden, groups * d, bias=False) for _ in range(2))
+        self.gate, self.up = (nn.Linear(hidden, ffn, bias=False) for _ in range(2))
+        self.down = nn.Linear(ffn, hidden, bias=False)
+        self.head = nn.Linear(hidden, vocabulary, bias=False)
+        angle = torch.outer(torch.arange(length).float(), 1e4**(-torch.arange(0, d, 2).float() / d)).repeat(1, 2)
+        self.register_buffer("cosine", angle.cos())
+        self.register_buffer("sine", angle.sin())
+        self.register_buffer("later", torch.triu(torch.full((length, length), -1e4), 1))
+
+    def norm(self, i, x):
+        return self.norms[i] * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5)
+
+    def turned(self, x):
+        first, second = x.chunk(2, -1)
+        return x * self.cosine + torch.cat((-second, first), -1) * self.sine
+
+    def forward(self, ids, target):
+        x = self.words(ids)
+        batch, length, hidden = x.shape
+        y = self.norm(0, x)
+        q = self.turned(self.q(y).reshape(batch, length, self.heads, -1).transpose(1, 2))
+        k, v = (f(y).reshape(batch, length, self.groups, -1).transpose(1, 2) for f in (self.k, self.v))
+        k, v = (t.repeat_interleave(self.heads // self.groups, 1) for t in (self.turned(k), v))
+        weights = torch.softmax(q @ k.transpose(2, 3) / math.sqrt(hidden // self.heads) + self.later, -1)
+        x = x + self.o((weights @ v).transpose(1, 2).reshape(batch, length, hidden))
+        y = self.norm(1, x)
+        x = x + self.down(F.silu(self.gate(y)) * self.up(y))
+        return F.cross_entropy(self.head(self.norm(2, x)).reshape(batch * length, -1), target.reshape(-1))
+
+    @staticmethod
+    def data():
+        return torch.randint(0, 20, (4, 6)), torch.randint(0, 20, (4, 6))
+
+
 class Lamb(torch.optim.Optimizer):
     """You et al. 2019, algorithm 2: bias corrected, no clamp, decay everywhere, ratio 1 where a norm is 0."""
 
@@ -147,6 +237,10 @@ OPTIMIZERS = {
 NETWORKS = {
     "encoder_h16": (Encoder, 1, {"sgd": 0.05, "sgd_momentum": 0.05, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3, "lars": 2}),
     "images_w8": (Images, 2, {"sgd": 0.05, "sgd_momentum": 0.02, "adam": 1e-3, "adamw": 1e-3, "lamb": 1e-3, "lars": 0.5}),
+    "experts_h8": (Experts, 4, {"sgd": 0.1, "sgd_momentum": 0.05, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3, "lars": 1}),
+    "graph_h8": (GraphConvolution, 5, {"sgd": 0.1, "sgd_momentum": 0.05, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3,
+                                       "lars": 1}),
+    "llama_h16": (Llama, 6, {"sgd": 0.1, "sgd_momentum": 0.05, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3, "lars": 1}),
     "lstm_h10": (Recurrent, 3, {"sgd": 0.5, "sgd_momentum": 0.5, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3, "lars": 2}),
 }
 

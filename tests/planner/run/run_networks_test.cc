@@ -14,6 +14,9 @@ void expect_all(const std::string& list, const std::string& network) {
 // One step is a chunk, so that the borders of these few tokens are nodes as well.
 TEST(RunNetworks, EncoderHasThePlainModelsBits) { expect_all("plans", "encoder_h16"); }
 TEST(RunNetworks, LstmHasThePlainModelsBits) { expect_all("plans", "lstm_h10"); }
+TEST(RunNetworks, ExpertsHaveThePlainModelsBits) { expect_all("plans", "experts_h8"); }
+TEST(RunNetworks, GraphConvolutionsHaveThePlainModelsBits) { expect_all("plans", "graph_h8"); }
+TEST(RunNetworks, LlamaHasThePlainModelsBits) { expect_all("plans", "llama_h16"); }
 TEST(RunNetworks, ConvolutionsHaveThePlainModelsBits) { expect_all("one_micro_batch", "images_w8"); }
 
 }  // namespace
