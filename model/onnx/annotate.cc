@@ -8,7 +8,7 @@
 
 #include "model/error.h"
 #include "model/graph/op_def.h"
-#include "model/onnx/model_file.h"
+#include "model/onnx/messages.h"
 #include "model/onnx/onnx_subset.pb.h"
 #include "model/onnx/tensors.h"
 
@@ -240,8 +240,12 @@ std::string annotated_onnx(const Graph& graph, const Annotation& annotation) {
 }
 
 std::string annotated_onnx(const std::string& path, const ImportResult& imported, const Annotation& annotation) {
+  return onnx_import::annotated_messages(onnx_import::read_model(path), imported, annotation);
+}
+
+std::string onnx_import::annotated_messages(ModelFile file, const ImportResult& imported,
+                                            const Annotation& annotation) {
   SUPERSTEP_CHECK(annotation.units.size() == imported.graph.units.size(), "a place for each unit");
-  onnx_import::ModelFile file = onnx_import::read_model(path);
   const std::map<std::string, UnitId> readers = first_readers(file, imported);
   for (NodeProto& node : *file.model.mutable_graph()->mutable_node()) {
     UnitId unit = unit_of(node, imported);

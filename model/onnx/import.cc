@@ -8,6 +8,7 @@
 #include "model/graph/samples.h"
 #include "model/onnx/arrange.h"
 #include "model/onnx/conversion.h"
+#include "model/onnx/messages.h"
 
 namespace superstep {
 
@@ -155,6 +156,11 @@ OnnxFile::OnnxFile(const std::string& path) {
 
 ImportResult OnnxFile::import(const ImportOptions& options) const {
   return finish(*file_, convert_file(*file_, options));
+}
+
+ImportResult onnx_import::import_messages(ModelFile file, const ImportOptions& options) {
+  expand_functions(file);
+  return finish(file, convert_file(file, options));
 }
 
 ImportResult import_onnx(const std::string& path, const ImportOptions& options) {

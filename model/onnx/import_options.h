@@ -20,7 +20,8 @@ struct ImportOptions {
   bool read_weights = true;           // false: weights get a shape only, and external data is not opened
   // Values of symbolic dimensions, by their names; of one without a name by INPUT[DIMENSION].
   std::map<std::string, std::int64_t> dimensions;
-  std::vector<std::string> frozen;            // weights that are not trained: names, or patterns as those of a shell
+  std::vector<std::string> frozen;   // weights that are not trained: names, or patterns as those of a shell
+  std::vector<std::string> weights;  // of XLA programs: inputs that are weights, as model/xla/import_file.h tells
   std::map<std::string, Shape> input_shapes;  // of inputs; must agree with what the file says of them
   std::map<std::string, Array> known_inputs;  // graph inputs that become constants
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/onnx/import.h"
+#include "model/xla/import_file.h"
 
 #include <algorithm>
 #include <cctype>
@@ -79,11 +79,31 @@ void print_result(const ImportResult& r, const TextStyle& style) {
   std::cout << nodes.to_string(style);
 }
 
-int import_model(const std::string& path, const Dimensions& dimensions, const CommonOptions& common) {
-  ImportOptions options;
+// What an XLA program says of weights and of devices.
+void print_facts(const ProgramFacts& facts, const TextStyle& style) {
+  TextTable table;
+  table.left_columns = {1};
+  std::string names;
+  for (const std::string& name : facts.weights) names += (names.empty() ? "" : ", ") + name;
+  table.add({"weights", names.empty() ? "none: all parameters are inputs; --weights PATTERN names some" : names});
+  for (const TensorSharding& s : facts.sharding)
+    table.add({"sharding", s.name + (s.parts.empty() ? " whole" : " in parts " + to_text(s.parts))});
+  if (!facts.sharding.empty())
+    table.add({"as a plan", "tensor_parallel " + std::to_string(facts.tensor_parallel) + ", replicas " +
+                                std::to_string(facts.replicas)});
+  std::cout << "\n" << table.to_string(style);
+}
+
+nlohmann::json to_json(const ProgramFacts& facts) {
+  nlohmann::json tensors = nlohmann::json::array();
+  for (const TensorSharding& s : facts.sharding)
+    tensors.push_back({{"name", s.name}, {"weight", s.weight}, {"parts", s.parts}});
+  return {{"tensors", tensors}, {"replicas", facts.replicas}, {"tensor_parallel", facts.tensor_parallel}};
+}
+
+int import_model(const std::string& path, ImportOptions options, const CommonOptions& common) {
   options.keep_types = true;
-  options.dimensions = dimensions;
-  const ImportResult r = import_onnx(path, options);
+  const ImportResult r = import_file(path, options);
   nlohmann::json j = {{"producer", r.producer},
                       {"opsets", r.opsets},
                       {"op_counts", r.op_counts},
@@ -102,6 +122,12 @@ int import_model(const std::string& path, const Dimensions& dimensions, const Co
     j["has_loss"] = r.graph.loss.valid();
   }
   if (prints_text(common)) print_result(r, terminal_style());
+  if (is_xla_program(path)) {
+    const ProgramFacts facts = program_facts(path, options);
+    j["weights"] = facts.weights;
+    j["sharding"] = to_json(facts);
+    if (prints_text(common)) print_facts(facts, terminal_style());
+  }
   write_json(common, j);
   return r.unsupported.empty() ? kDone : kFailed;
 }
@@ -138,7 +164,7 @@ int import_job(const ConfigurationRequest& request, const std::string& output, c
 }
 
 struct ImportArguments {
-  std::vector<std::string> files, set;
+  std::vector<std::string> files, set, weights;
   ConfigurationRequest request;
   Dimensions dimensions;
   std::string output;
@@ -149,8 +175,9 @@ int run_import(const ImportArguments& a, const CommonOptions& common) {
     if (!a.output.empty())
       throw Error(
           "--output",
-          "found with a file that is no .json or .yml: of an ONNX file a job says {\"model\": {\"onnx\": FILE}}");
-    return import_model(a.files[0], a.dimensions, common);
+          "found with a file that is no .json or .yml: of a network's file a job says {\"model\": {\"onnx\": FILE}}, "
+          "or {\"model\": {\"hlo\": FILE}}");
+    return import_model(a.files[0], {.dimensions = a.dimensions, .weights = a.weights}, common);
   }
   ConfigurationRequest request = a.request;
   request.files = a.files;
@@ -167,14 +194,19 @@ int run_import(const ImportArguments& a, const CommonOptions& common) {
 void add_import(CLI::App& app, CommonOptions& common, Run& run) {
   auto a = std::make_shared<ImportArguments>();
   CLI::App* sub =
-      sub_command(app, common, "import", "What an ONNX file contains; or the job of another program's configuration");
-  sub->add_option(
-         "files", a->files,
-         "ONNX file; or YAML and JSON of Graphcore's examples, Hugging Face Optimum or Calculon, whose keys are "
-         "taken together")
+      sub_command(app, common, "import",
+                  "What an ONNX file or an XLA program contains; or the job of another program's configuration");
+  sub->add_option("files", a->files,
+                  "ONNX file; XLA program (HloProto); or YAML and JSON of Graphcore's examples, Hugging Face Optimum "
+                  "or Calculon, whose keys are "
+                  "taken together")
       ->required()
       ->type_name("FILE...");
   add_dimensions(*sub, a->dimensions);
+  sub->add_option("--weights", a->weights,
+                  "Names of an XLA program's inputs that are weights, or patterns; may be given several times")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
   sub->add_option("--name", a->request.name, "Which of a file's configurations")->type_name("NAME");
   sub->add_option("-o,--output", a->output, "The job to write; - for standard output, as without it")
       ->type_name("JOB.json");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the ONNX files of bad/files, byte by byte: tests/cli/make_onnx.py. No library is needed."""
+"""Writes the ONNX files and the XLA program of bad/files, byte by byte: tests/cli/make_onnx.py. No library is needed."""
 from pathlib import Path
 
 
@@ -57,5 +57,7 @@ files = {
     "determinant": model(determinant),
     "outside": model([node("Add", ["x", "w"], ["y"], "sum")], external_weight("../../outside.bin")),
 }
+hlo = message(1, message(1, "cut off") + message(3, message(1, "main") + integer(5, 1)))
+(Path(__file__).parent / "bad" / "files" / "truncated.hlo.pb").write_bytes(hlo[:-3])
 for name, content in files.items():
     (Path(__file__).parent / "bad" / "files" / f"{name}.onnx").write_bytes(content)
