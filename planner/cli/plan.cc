@@ -56,7 +56,7 @@ Job job_of(const PlanArguments& a) {
   const bool is_sweep = value.is_object() && value.contains("grid");
   if (!a.item && is_sweep)
     throw Error(a.job, "found a sweep, expected a job; --item K plans one of its items, superstep sweep all of them");
-  if (!a.item) return read_job(value, a.job);
+  if (!a.item) return load_job(a.job);
   if (!is_sweep) throw Error(a.job, "found no sweep, of which --item plans one item; expected base and grid");
   const Sweep sweep = read_sweep(value, a.job);
   if (*a.item >= sweep.size())

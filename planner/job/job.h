@@ -94,8 +94,8 @@ struct Pins {
 
 struct ModelChoice {
   std::optional<ZooSpec> zoo;
-  std::string onnx;                      // path of the file; empty: a model of the zoo
-  std::shared_ptr<const OnnxFile> file;  // what is at the path; null: not read yet
+  std::string onnx;                      // path of the ONNX file or XLA program; empty: a model of the zoo
+  std::shared_ptr<const OnnxFile> file;  // the ONNX file at the path; null: not read yet, or an XLA program
   int batch_dimension = -1;              // batch dimension of an ONNX file's inputs; -1: found by the import
   // Samples per statistics group, for an ONNX file with batch norm in training mode; 0: the batch that the file was
   // exported for.
@@ -103,6 +103,7 @@ struct ModelChoice {
   // Of an ONNX file: values of its open dimensions, by name, and patterns of the names of weights that are not trained.
   std::map<std::string, std::int64_t> dimensions;
   std::vector<std::string> frozen;
+  std::vector<std::string> weights;  // of an XLA program: patterns of the names of inputs that are weights
   // Samples that an ONNX file was exported for, if it works with no other number; 0: any number.
   std::int64_t fixed_batch = 0;
   bool packed = false;            // samples are packs of sequences

@@ -4,7 +4,7 @@
 
 #include "model/error.h"
 #include "model/graph/samples.h"
-#include "model/onnx/import.h"
+#include "model/xla/import_file.h"
 #include "planner/job/job.h"
 
 namespace superstep {
@@ -19,10 +19,10 @@ namespace {
 }
 
 ImportResult import_file(const Job& job, const ImportOptions& options) {
-  return job.model.file ? job.model.file->import(options) : import_onnx(job.model.onnx, options);
+  return job.model.file ? job.model.file->import(options) : import_file(job.model.onnx, options);
 }
 
-// Imports the job's ONNX file. Stored weights are not read if all weights are drawn by the seed.
+// Imports the job's file. Stored weights are not read if all weights are drawn by the seed.
 Graph import_model(const Job& job, std::int64_t micro_batch, WeightValues values) {
   ImportOptions options = import_options(job, micro_batch);
   options.read_weights = values == WeightValues::read && !job.run.random_weights;
@@ -74,7 +74,8 @@ ImportOptions import_options(const Job& job, std::int64_t micro_batch) {
           .precision = job.pins.precision.weights,
           .read_weights = false,
           .dimensions = job.model.dimensions,
-          .frozen = job.model.frozen};
+          .frozen = job.model.frozen,
+          .weights = job.model.weights};
 }
 
 std::int64_t fixed_batch(const Job& job) {

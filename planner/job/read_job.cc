@@ -11,6 +11,7 @@
 #include "model/lower/serialise.h"
 #include "model/machine/load_machine.h"
 #include "model/software/rules.h"
+#include "model/xla/import_file.h"
 #include "planner/job/pinned_stages.h"
 #include "planner/job/plan_fields.h"
 #include "planner/job/read_question.h"
@@ -42,12 +43,33 @@ std::vector<std::string> read_texts(JsonReader& r, const std::string& key) {
   return list.get<std::vector<std::string>>();
 }
 
+// Reads a network from a file: the key "onnx" names an ONNX file, "hlo" an XLA program.
+void read_network(JsonReader& r, const std::string& key, const std::string& job_file, ModelChoice& m) {
+  m.onnx = found_path(r.text(key), job_file);
+  m.batch_dimension = static_cast<int>(r.integer_or("batch_dimension", 0, 15, m.batch_dimension));
+  m.statistics_group = r.integer_or("statistics_group", 1, kMostInteger, m.statistics_group);
+  if (key == "onnx" && r.has("dimensions")) {
+    JsonReader dimensions = r.object("dimensions");
+    for (const auto& [name, value] : dimensions.value().items())
+      m.dimensions[name] = dimensions.integer(name, 1, kMostInteger);
+    dimensions.finish();
+  }
+  if (r.has("frozen")) m.frozen = read_texts(r, "frozen");
+  if (key == "hlo" && r.has("weights")) m.weights = read_texts(r, "weights");
+  const std::string found = "found " + describe(r.raw(key));
+  if (!std::filesystem::exists(m.onnx)) throw Error(r.at(key), found + ", but there is no such file");
+  if (is_xla_program(m.onnx) != (key == "hlo"))
+    throw Error(r.at(key), found + (key == "hlo" ? ", which is no XLA program (HloProto); expected one, or \"onnx\""
+                                                 : ", which is an XLA program; expected an ONNX file, or \"hlo\""));
+}
+
 ModelChoice read_model(JsonReader r, const std::string& job_file) {
   ModelChoice m;
-  if (r.has("zoo") == r.has("onnx")) {
-    const std::vector<std::string> either = {"zoo", "onnx"};
-    const std::string meant = r.has("zoo") ? "" : r.misspelt(either);
-    throw Error(r.here(), "found " + describe(r.value()) + ", expected exactly one of zoo and onnx" + meant);
+  const std::vector<std::string> sources = {"zoo", "onnx", "hlo"};
+  const auto given = std::ranges::count_if(sources, [&](const std::string& key) { return r.has(key); });
+  if (given != 1) {
+    const std::string meant = given > 0 ? "" : r.misspelt(sources);
+    throw Error(r.here(), "found " + describe(r.value()) + ", expected exactly one of zoo, onnx and hlo" + meant);
   }
   if (r.has("zoo")) {
     const std::string name = r.name("zoo", zoo_names());
@@ -57,18 +79,7 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
     m.packed = transformer && transformer->packed;
     m.sequences_per_pack = m.packed ? transformer->sequences_per_pack : 0;
   } else {
-    m.onnx = found_path(r.text("onnx"), job_file);
-    m.batch_dimension = static_cast<int>(r.integer_or("batch_dimension", 0, 15, m.batch_dimension));
-    m.statistics_group = r.integer_or("statistics_group", 1, kMostInteger, m.statistics_group);
-    if (r.has("dimensions")) {
-      JsonReader dimensions = r.object("dimensions");
-      for (const auto& [name, value] : dimensions.value().items())
-        m.dimensions[name] = dimensions.integer(name, 1, kMostInteger);
-      dimensions.finish();
-    }
-    if (r.has("frozen")) m.frozen = read_texts(r, "frozen");
-    if (!std::filesystem::exists(m.onnx))
-      throw Error(r.at("onnx"), "found " + describe(r.raw("onnx")) + ", but there is no such file");
+    read_network(r, r.has("hlo") ? "hlo" : "onnx", job_file, m);
   }
   r.finish();
   return m;
@@ -268,7 +279,8 @@ Job read_job(const nlohmann::json& given, const std::string& name) {
   }
   if (r.has("software")) job.software = read_software_names(r);
   r.finish();
-  if (!job.model.zoo) job.model.file = std::make_shared<const OnnxFile>(job.model.onnx);
+  if (!job.model.zoo && !is_xla_program(job.model.onnx))
+    job.model.file = std::make_shared<const OnnxFile>(job.model.onnx);
   take_fixed_batch(job);
   resolve_stage_bounds(job);
   return job;
@@ -283,11 +295,29 @@ Job read_again(const Job& job, const nlohmann::json& given) {
 
 Job load_job(const std::string& path) { return load_job(path, {}); }
 
+namespace {
+
+// Sharding annotations of an XLA program as pins of the plan, where the job pins nothing of the kind.
+void pin_sharding(nlohmann::json& job, const std::string& path) {
+  if (!job.is_object() || !job.value("/model/hlo"_json_pointer, nlohmann::json()).is_string()) return;
+  const ModelChoice model = read_model(JsonReader(job["model"], path, "/model"), path);
+  const ProgramFacts facts =
+      program_facts(model.onnx, {.batch_dimension = model.batch_dimension, .weights = model.weights});
+  nlohmann::json& plan = job["plan"];
+  if (!plan.is_null() && !plan.is_object()) return;  // read_job says what is wrong
+  if (facts.tensor_parallel > 1 && !plan.contains("tensor_parallel")) plan["tensor_parallel"] = facts.tensor_parallel;
+  if (facts.replicas > 1 && !plan.contains("replicas")) plan["replicas"] = facts.replicas;
+  if (plan.is_null()) job.erase("plan");
+}
+
+}  // namespace
+
 Job load_job(const std::string& path, const std::map<std::string, std::int64_t>& dimensions) {
   nlohmann::json job = parse_json_file(path);
   if (!dimensions.empty() && job.is_object() && job.contains("model") && job["model"].is_object()) {
     for (const auto& [name, value] : dimensions) job["model"]["dimensions"][name] = value;
   }
+  pin_sharding(job, path);
   return read_job(job, path);
 }
 

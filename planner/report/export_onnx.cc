@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "model/error.h"
-#include "model/onnx/annotate.h"
+#include "model/xla/import_file.h"
 #include "planner/job/job.h"
 #include "traces/damaged.h"
 #include "traces/export/settings/settings.h"
@@ -32,7 +32,7 @@ Asked asked_of(const ReportFile& report) {
   std::int64_t micro_batch = 1;
   try {
     job["plan"] = {{"precision", plan.value("precision", json::object())}};
-    onnx = job.value("/model/onnx"_json_pointer, "");
+    onnx = job.value("/model/onnx"_json_pointer, job.value("/model/hlo"_json_pointer, ""));
     micro_batch = plan.value("micro_batch", micro_batch);
   } catch (const json::exception& e) {
     throw Error(where, std::string("its plan or job cannot be read (") + e.what() + "); write the report again");
@@ -82,10 +82,11 @@ void write_onnx(const exports::ReportPointer& report, const exports::Options&, s
     out << annotated_onnx(graph, annotation);
     return;
   }
-  const ImportResult imported = import_onnx(job.model.onnx, import_options(job, micro_batch));
+  const ImportOptions options = import_options(job, micro_batch);
+  const ImportResult imported = import_file(job.model.onnx, options);
   if (!imported.unsupported.empty()) throw Error(job.model.onnx, "has nodes that are not supported any more");
   check_units(*report, imported.graph, annotation);
-  out << annotated_onnx(job.model.onnx, imported, annotation);
+  out << annotated_file(job.model.onnx, options, imported, annotation);
 }
 
 }  // namespace superstep
