@@ -14,6 +14,7 @@
 #include "model/graph/autodiff.h"
 #include "model/graph/samples.h"
 #include "model/json_reader.h"
+#include "model/onnx/model_file.h"
 
 namespace superstep::conformance {
 
@@ -56,13 +57,52 @@ double distance(std::vector<double> a, const std::vector<double>& b) {
   return norm_of(a);
 }
 
+// A file's input with the value that is stored for it: input_0 ..., and last the target.
+struct StoredInput {
+  std::string name;
+  fs::path path;
+  Array value;
+  bool open = false;  // the file leaves a dimension open
+};
+
+std::vector<StoredInput> stored_inputs(const ConformanceCase& c) {
+  const onnx_import::ModelFile file = onnx_import::read_model(c.model.string());
+  std::set<std::string> initializers;
+  for (const auto& tensor : file.model.graph().initializer()) initializers.insert(tensor.name());
+  std::vector<StoredInput> inputs;
+  for (const auto& input : file.model.graph().input()) {
+    if (initializers.contains(input.name())) continue;
+    const auto& dims = input.type().tensor_type().shape().dim();
+    inputs.push_back({input.name(),
+                      "input_" + std::to_string(inputs.size()) + ".pb",
+                      {},
+                      std::ranges::any_of(dims, [](const auto& d) { return !d.has_dim_value(); })});
+  }
+  if (!inputs.empty()) inputs.back().path = "target.pb";
+  for (StoredInput& input : inputs) {
+    input.path = c.model.parent_path() / "test_data_set_0" / input.path;
+    input.value = load_tensor(input.path);
+  }
+  return inputs;
+}
+
+// Types as in the file; shapes that it leaves open are those of the values.
+ImportOptions options_of(const std::vector<StoredInput>& inputs) {
+  ImportOptions options{.keep_types = true};
+  for (const StoredInput& input : inputs) {
+    if (input.open) options.input_shapes[input.name] = input.value.info.shape;
+  }
+  return options;
+}
+
 class Reference {
  public:
   explicit Reference(const ConformanceCase& c)
       : c_(c),
         json_(parse_json_file(c.data.string())),
         reader_(json_, c.data.string()),
-        imported_(import_onnx(c.model.string(), {.keep_types = true})) {}
+        stored_(stored_inputs(c)),
+        imported_(import_onnx(c.model.string(), options_of(stored_))) {}
 
   CaseResult run() {
     if (!imported_.unsupported.empty()) {
@@ -95,21 +135,15 @@ class Reference {
     }
   }
 
-  // The file's inputs in its order: input_0 ..., and last the target.
   void load_inputs() {
-    const fs::path folder = c_.model.parent_path() / "test_data_set_0";
-    const std::vector<TensorId>& inputs = imported_.graph.inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const bool last = i + 1 == inputs.size();
-      const fs::path file = folder / (last ? "target.pb" : "input_" + std::to_string(i) + ".pb");
-      Array value = load_tensor(file);
-      const Tensor& tensor = imported_.graph.tensors[inputs[i]];
-      if (value.info != tensor.info) {
-        throw Error(file.string(), "is " + std::string(name_of(value.info.type)) + to_text(value.info.shape) +
-                                       ", input \"" + tensor.name + "\" expects " +
-                                       std::string(name_of(tensor.info.type)) + to_text(tensor.info.shape));
-      }
-      inputs_[inputs[i]] = std::move(value);
+    for (const StoredInput& input : stored_) {
+      const auto at = imported_.names.find(input.name);
+      if (at == imported_.names.end()) continue;  // nobody reads it
+      const TensorInfo& info = imported_.graph.info(at->second);
+      if (input.value.info != info)
+        throw Error(input.path.string(),
+                    "is " + to_text(input.value.info) + ", input \"" + input.name + "\" expects " + to_text(info));
+      inputs_[at->second] = input.value;
     }
   }
 
@@ -211,6 +245,7 @@ class Reference {
   const ConformanceCase& c_;
   const Json json_;
   JsonReader reader_;
+  std::vector<StoredInput> stored_;
   ImportResult imported_;
   Values inputs_;
 };

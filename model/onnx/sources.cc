@@ -243,12 +243,16 @@ class Sources {
     if (readers_.constants.contains(name)) return false;
     const bool single = std::ranges::all_of(tensor.dims(), [](std::int64_t extent) { return extent == 1; });
     if (!is_float(*our_type(tensor.data_type()))) return !single && readers_.quantised.contains(name);
-    return !single || readers_.trained.contains(name) || (is_own_name(name) && !readers_.shared.contains(name));
+    const bool of_module = name.ends_with(".weight") || name.ends_with(".bias");  // as PyTorch calls parameters
+    return !single || of_module || readers_.trained.contains(name) ||
+           (is_own_name(name) && !readers_.shared.contains(name));
   }
 
-  // Not trained, as the type, the file's training information or the options say.
+  // Not trained, as the type, the values, the file's training information or the options say. What is not finite is a
+  // mask.
   bool is_frozen(const TensorProto& tensor) {
-    bool frozen = !is_float(*our_type(tensor.data_type())) || (!updated_.empty() && !updated_.contains(tensor.name()));
+    bool frozen = !is_float(*our_type(tensor.data_type())) || has_infinite(tensor) ||
+                  (!updated_.empty() && !updated_.contains(tensor.name()));
     for (const std::string& pattern : options_.frozen) {
       if (fnmatch(pattern.c_str(), tensor.name().c_str(), FNM_NOESCAPE) != 0) continue;
       frozen = true;

@@ -269,6 +269,26 @@ StoredTensor read_tensor(const TensorProto& tensor, const fs::path& model, bool 
   return stored;
 }
 
+bool has_infinite(const TensorProto& tensor) {
+  const auto any = [&]<class Bits>(Bits exponent) {
+    const std::string& raw = tensor.raw_data();
+    for (std::size_t at = 0; at + sizeof(Bits) <= raw.size(); at += sizeof(Bits)) {
+      Bits bits;
+      std::memcpy(&bits, raw.data() + at, sizeof bits);
+      if ((bits & exponent) == exponent) return true;
+    }
+    return false;
+  };
+  if (tensor.data_type() == kFloat)
+    return any(std::uint32_t{0x7f800000}) ||
+           std::ranges::any_of(tensor.float_data(), [](float value) { return !std::isfinite(value); });
+  if (tensor.data_type() == kDouble)
+    return any(std::uint64_t{0x7ff0000000000000}) ||
+           std::ranges::any_of(tensor.double_data(), [](double value) { return !std::isfinite(value); });
+  if (tensor.data_type() == kFloat16) return any(std::uint16_t{0x7c00});
+  return tensor.data_type() == kBfloat16 && any(std::uint16_t{0x7f80});
+}
+
 Array converted(const Array& from, DType type) {
   Array to(TensorInfo{type, from.info.shape});
   const double limit = largest_number(type);

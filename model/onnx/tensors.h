@@ -39,6 +39,9 @@ double largest_number(DType type);
 // external data is neither opened nor looked for. The type must be one that our_type() knows.
 StoredTensor read_tensor(const onnx_file::TensorProto& tensor, const std::filesystem::path& model, bool read_values);
 
+// True if a floating tensor that lies inside the file has an infinite value or NaN.
+bool has_infinite(const onnx_file::TensorProto& tensor);
+
 // The same values in another type; finite values that the type cannot hold become its largest.
 Array converted(const Array& from, DType type);
 

@@ -123,6 +123,21 @@ std::vector<TensorId> conv_gradient(GraphBuilder& b, OpId id, std::span<const Te
   return grads;
 }
 
+// y is what conv_input_grad makes of g and w, linear in both: a convolution leads back from y to g.
+std::vector<TensorId> input_grad_gradient(GraphBuilder& b, OpId id, std::span<const TensorId> out_grads) {
+  const TensorId g = b.graph().ops[id].inputs[0], w = b.graph().ops[id].inputs[1];
+  Attributes attrs;
+  for (const auto& [name, value] : b.graph().ops[id].attrs.items()) {
+    if (name != "spatial") attrs.set(name, value);
+  }
+  std::vector<TensorId> grads(2);
+  if (b.wants(g)) grads[0] = b.one("conv", {out_grads[0], w}, attrs);
+  if (b.wants(w))
+    grads[1] =
+        b.one("conv_weight_grad", {out_grads[0], g}, gradient_attributes(attrs, "window", spatial(b.info(w).shape)));
+  return grads;
+}
+
 ProductAxes conv_product_axes(const OpCall& call) {
   const ConvGeometry g = conv_geometry(call);
   std::vector<int> positions{kConvN}, taps;
@@ -176,9 +191,14 @@ OpDef make_conv(std::string_view name, const char* extra) {
 }  // namespace
 
 std::vector<const OpDef*> conv_ops() {
-  static const OpDef defs[] = {make_conv("conv", nullptr), make_conv("conv_input_grad", "spatial"),
-                               make_conv("conv_weight_grad", "window")};
-  return {&defs[0], &defs[1], &defs[2]};
+  static const OpDef transposed = [] {
+    OpDef def = make_conv("conv_input_grad", "spatial");
+    def.gradient = input_grad_gradient;
+    def.weight_roles = {WeightRole::window};
+    return def;
+  }();
+  static const OpDef forward = make_conv("conv", nullptr), weights = make_conv("conv_weight_grad", "window");
+  return {&forward, &transposed, &weights};
 }
 
 }  // namespace ops
