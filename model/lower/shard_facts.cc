@@ -243,8 +243,9 @@ std::vector<TensorId> gradient_summands(const Graph& graph) {
     for (TensorId in : graph.ops[producer].inputs) {
       if (!in.valid() || !graph.tensors[in].producer.valid()) continue;
       const Op& made_by = graph.ops[graph.tensors[in].producer];
-      // A view of another unit's result comes from there.
-      const bool here = !def.view || made_by.unit == graph.ops[producer].unit;
+      // A view of another unit's result comes from there. A sum that a view shows is made: only sums that end in the
+      // gradient itself are left to its accumulator.
+      const bool here = !def.view || (made_by.unit == graph.ops[producer].unit && made_by.def->joins != Joins::sum);
       if (made_by.pass != Pass::backward || !here || graph.info(in).elements() != graph.info(t).elements() ||
           readers[static_cast<std::size_t>(in.index)] != 1)
         continue;

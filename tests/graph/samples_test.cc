@@ -491,8 +491,8 @@ TEST_P(ImportedSamples, NothingIsUnknown) {
 }
 
 INSTANTIATE_TEST_SUITE_P(References, ImportedSamples,
-                         testing::Values("encoder_h16", "images_w8", "lstm_h10", "experts_h8", "graph_h8",
-                                         "llama_h16"));
+                         testing::Values("encoder_h16", "images_w8", "lstm_h10", "experts_h8", "graph_h8", "llama_h16",
+                                         "shared_h6"));
 
 }  // namespace
 }  // namespace superstep

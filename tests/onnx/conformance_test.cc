@@ -213,7 +213,7 @@ TEST_P(References, AnotherTargetIsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(OfTheRepository, References,
                          ::testing::Values("encoder_h16", "images_w8", "lstm_h10", "experts_h8", "graph_h8",
-                                           "llama_h16"),
+                                           "llama_h16", "shared_h6"),
                          [](const auto& test) { return test.param; });
 
 void expect_all_passed(const std::string& folder, std::size_t count) {

@@ -183,6 +183,25 @@ class Llama(nn.Module):
         return torch.randint(0, 20, (4, 6)), torch.randint(0, 20, (4, 6))
 
 
+class SharedBias(nn.Module):
+    """One bias, stored in another shape, that two layers read beside a residual sum."""
+
+    def __init__(self, hidden=6):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(4))
+        self.bias = nn.Parameter(torch.randn(1, hidden))
+
+    def forward(self, x, target):
+        first, bias = self.layers[0](x), self.bias.squeeze(0)
+        y = torch.relu(self.layers[1](first) + bias)
+        y = torch.relu(self.layers[2](y) + bias)
+        return F.cross_entropy(self.layers[3](y) + first, target)
+
+    @staticmethod
+    def data():
+        return torch.randn(4, 6), torch.randint(0, 6, (4,))
+
+
 class Lamb(torch.optim.Optimizer):
     """You et al. 2019, algorithm 2: bias corrected, no clamp, decay everywhere, ratio 1 where a norm is 0."""
 
@@ -241,6 +260,7 @@ NETWORKS = {
     "graph_h8": (GraphConvolution, 5, {"sgd": 0.1, "sgd_momentum": 0.05, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3,
                                        "lars": 1}),
     "llama_h16": (Llama, 6, {"sgd": 0.1, "sgd_momentum": 0.05, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3, "lars": 1}),
+    "shared_h6": (SharedBias, 7, {"sgd": 0.1, "sgd_momentum": 0.05, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3, "lars": 1}),
     "lstm_h10": (Recurrent, 3, {"sgd": 0.5, "sgd_momentum": 0.5, "adam": 2e-3, "adamw": 2e-3, "lamb": 5e-3, "lars": 2}),
 }
 

@@ -16,6 +16,7 @@ TEST(RunNetworks, EncoderHasThePlainModelsBits) { expect_all("plans", "encoder_h
 TEST(RunNetworks, LstmHasThePlainModelsBits) { expect_all("plans", "lstm_h10"); }
 TEST(RunNetworks, ExpertsHaveThePlainModelsBits) { expect_all("plans", "experts_h8"); }
 TEST(RunNetworks, GraphConvolutionsHaveThePlainModelsBits) { expect_all("plans", "graph_h8"); }
+TEST(RunNetworks, ASharedViewOfAWeightHasThePlainModelsBits) { expect_all("plans", "shared_h6"); }
 TEST(RunNetworks, LlamaHasThePlainModelsBits) { expect_all("plans", "llama_h16"); }
 TEST(RunNetworks, ConvolutionsHaveThePlainModelsBits) { expect_all("one_micro_batch", "images_w8"); }
 
