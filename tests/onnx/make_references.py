@@ -121,6 +121,8 @@ class Experts(nn.Module):
 class GraphConvolution(nn.Module):
     """Two layers over a graph with repeated edges: each node adds up what its neighbours send."""
 
+    open_batch = True  # else the exporter writes the batch into the places of the sums
+
     def __init__(self, features=6, hidden=8, nodes=7, edges=18, classes=4):
         super().__init__()
         self.register_buffer("sources", torch.randint(0, nodes, (edges,)))
@@ -131,7 +133,7 @@ class GraphConvolution(nn.Module):
     def forward(self, x, target):
         for layer in self.layers:
             sent = layer(x)[:, self.sources]
-            places = self.targets[None, :, None].expand(x.shape[0], -1, sent.shape[2])
+            places = self.targets[None, :, None] + torch.zeros_like(sent, dtype=torch.long)
             x = torch.tanh(torch.zeros_like(sent[:, :x.shape[1]]).scatter_add(1, places, sent))
         return F.cross_entropy(self.head(x).reshape(-1, self.head.out_features), target.reshape(-1))
 
@@ -188,14 +190,20 @@ class SharedBias(nn.Module):
 
     def __init__(self, hidden=6):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(4))
+        self.before, self.layers, self.after = (nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(4))
+                                                for _ in range(3))
         self.bias = nn.Parameter(torch.randn(1, hidden))
 
     def forward(self, x, target):
+        for layer in self.before:
+            x = torch.tanh(layer(x))
         first, bias = self.layers[0](x), self.bias.squeeze(0)
         y = torch.relu(self.layers[1](first) + bias)
         y = torch.relu(self.layers[2](y) + bias)
-        return F.cross_entropy(self.layers[3](y) + first, target)
+        y = self.layers[3](y) + first
+        for layer in self.after:
+            y = layer(torch.tanh(y))
+        return F.cross_entropy(y, target)
 
     @staticmethod
     def data():
@@ -309,7 +317,8 @@ def write(folder, network, seed, rates):
     (folder / "test_data_set_0").mkdir(parents=True, exist_ok=True)
     torch.onnx.export(copy.deepcopy(net), tuple(data), str(folder / "train.onnx"), opset_version=17,
                       training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
-                      input_names=["input", "target"], output_names=["loss"])
+                      input_names=["input", "target"], output_names=["loss"],
+                      dynamic_axes={"input": {0: "batch"}, "target": {0: "batch"}} if hasattr(net, "open_batch") else {})
     model = onnx.load(str(folder / "train.onnx"))
     for node in model.graph.node:
         node.ClearField("doc_string")  # where in which file: not reproducible
