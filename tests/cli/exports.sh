@@ -62,7 +62,7 @@ expect 0 out 'The same bits as the plain model.'
 
 # Parameters of one element, and a table that is none.
 run import "$exports/one_element.onnx"
-expect 0 out 'parameters  39'
+expect 0 out 'parameters                 39'
 job one_element training ', "frozen": ["places"]' '{"micro_batch": 2}' 8
 run run one_element.json --json result.json
 expect 0 out 'The same bits as the plain model.'
