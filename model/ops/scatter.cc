@@ -82,7 +82,7 @@ Space space_beside(const OpCall& call, std::size_t along) {
 }
 
 // The elements of an operand along the axis, for one point of the block.
-struct Line {
+struct AxisLine {
   std::int64_t first, step;
 };
 
@@ -92,7 +92,7 @@ void for_each_line(const OpCall& call, const Block& block, std::span<const Const
                    std::size_t axis, F&& f) {
   const Space space = space_beside(call, axis);
   std::vector<Strided> strided;
-  std::vector<Line> lines;
+  std::vector<AxisLine> lines;
   const auto add = [&](const Projection& projection, const Block& region) {
     strided.push_back(follow(projection, region, block));
     lines.push_back({0, row_major(region)[axis]});
@@ -108,7 +108,7 @@ void for_each_line(const OpCall& call, const Block& block, std::span<const Const
   });
 }
 
-void copy(const ConstView& from, Line a, const View& to, Line b, std::int64_t n) {
+void copy(const ConstView& from, AxisLine a, const View& to, AxisLine b, std::int64_t n) {
   if (from.type == to.type)
     return copy_row(from.data, a.first, a.step, to.data, b.first, b.step, n, size_of(from.type));
   for (std::int64_t i = 0; i < n; ++i)
@@ -144,8 +144,8 @@ void scatter_kernel(const OpCall& call, const Block& block, std::span<const Cons
   const JoinIntegers join_integers = join_of_integers(call.attrs.text("reduction"));
   const std::int64_t extent = call.in[0].shape[axis], updates = call.in[1].shape[axis];
   const View& to = out[0];
-  for_each_line(call, block, in, out, axis, [&](const std::vector<Line>& lines) {
-    const Line &data = lines[0], &indices = lines[1], &update = lines[2], &result = lines[3];
+  for_each_line(call, block, in, out, axis, [&](const std::vector<AxisLine>& lines) {
+    const AxisLine &data = lines[0], &indices = lines[1], &update = lines[2], &result = lines[3];
     copy(in[0], data, to, result, extent);
     for (std::int64_t i = 0; i < updates; ++i) {
       const double index = load_element(in[1].data, in[1].type, indices.first + i * indices.step);
@@ -232,7 +232,7 @@ void top_kernel(const OpCall& call, const Block& block, std::span<const ConstVie
   const bool integers = is_integer(in[0].type);
   std::vector<double> values(static_cast<std::size_t>(n));
   std::vector<std::int64_t> order(values.size());
-  for_each_line(call, block, in, out, axis, [&](const std::vector<Line>& lines) {
+  for_each_line(call, block, in, out, axis, [&](const std::vector<AxisLine>& lines) {
     const auto integer = [&](std::int64_t i) {
       return load_integer(in[0].data, in[0].type, lines[0].first + i * lines[0].step);
     };

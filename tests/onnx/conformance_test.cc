@@ -208,7 +208,10 @@ TEST_P(References, AnotherTargetIsRefused) {
   const CaseResult result = changed([](const auto&, const fs::path& copy) {
     write_file(copy / "test_data_set_0" / "target.pb", integer_tensor("target", {2}, {1, 1}).SerializeAsString());
   });
-  expect(result, CaseStatus::failed, "target.pb: is int64[2], input \"target\" expects int64[");
+  const bool open_batch = GetParam() == std::string("graph_h8");  // then the import compares what is left
+  expect(result, CaseStatus::failed,
+         open_batch ? "input \"target\": shape [2] given, the file says [-1, 7]"
+                    : "target.pb: is int64[2], input \"target\" expects int64[");
 }
 
 INSTANTIATE_TEST_SUITE_P(OfTheRepository, References,
