@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "model/error.h"
@@ -18,11 +19,24 @@ namespace {
 
 std::string pin_place(const Job& job, const std::string& field) { return job.source + "#/plan/" + field; }
 
+// What tensor parallelism cuts evenly of a transformer.
+struct Widths {
+  std::int64_t heads = 0, hidden = 0;
+};
+// None: nothing of the model must be cut evenly.
+std::optional<Widths> widths_of(const ModelChoice& model) {
+  if (!model.zoo) return {};
+  if (const auto* spec = std::get_if<TransformerSpec>(&*model.zoo)) return Widths{spec->heads, spec->hidden};
+  if (const auto* spec = std::get_if<LlamaSpec>(&*model.zoo)) return Widths{spec->heads, spec->hidden};
+  return {};
+}
+
 // Returns the meshes that the model can be split over: heads over t1, the hidden size over t1 x t2. Two-dimensional
 // meshes that are not pinned have 16 IPUs or more. Throws Error if no pinned mesh is possible.
 std::vector<TensorParallel> meshes(const Job& job) {
   const Machine& m = job.machine;
   const std::int64_t most = std::min({m.links.domain_ipus, m.control_domain_ipus, m.ipus});
+  const std::optional<Widths> widths = widths_of(job.model);
   auto why_not = [&](const TensorParallel& t) -> std::string {
     if (t.size() > most)
       return "tensor_parallel " + std::to_string(t.size()) + " is more than the " + std::to_string(most) +
@@ -30,13 +44,12 @@ std::vector<TensorParallel> meshes(const Job& job) {
     if (m.ipus % t.size() != 0)
       return "tensor_parallel " + std::to_string(t.size()) + " does not divide the " + std::to_string(m.ipus) +
              " IPUs of " + m.name;
-    const auto* spec = job.model.zoo ? std::get_if<TransformerSpec>(&*job.model.zoo) : nullptr;
-    if (spec && spec->heads % t.t1 != 0)
-      return "tensor_parallel " + std::to_string(t.t1) + " does not divide the " + std::to_string(spec->heads) +
+    if (widths && widths->heads % t.t1 != 0)
+      return "tensor_parallel " + std::to_string(t.t1) + " does not divide the " + std::to_string(widths->heads) +
              " heads of " + job.model.name();
-    if (spec && spec->hidden % (t.t1 * t.t2) != 0)
+    if (widths && widths->hidden % (t.t1 * t.t2) != 0)
       return "tensor_parallel " + std::to_string(t.t1 * t.t2) + " does not divide the hidden size " +
-             std::to_string(spec->hidden) + " of " + job.model.name();
+             std::to_string(widths->hidden) + " of " + job.model.name();
     return "";
   };
   std::vector<TensorParallel> out;
