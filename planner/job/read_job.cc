@@ -242,7 +242,10 @@ void take_fixed_batch(Job& job) {
   job.pins.micro_batch = IntegerPin{{samples}};
 }
 
-Job read_job(const nlohmann::json& given, const std::string& name) {
+namespace {
+
+// `before`: a model whose file is taken over if it is the job's, too; null: none.
+Job read_job_after(const nlohmann::json& given, const std::string& name, const ModelChoice* before) {
   if (!given.is_object()) throw Error(name, "found " + describe(given) + ", expected an object");
   Job job;
   job.source = name;
@@ -279,15 +282,21 @@ Job read_job(const nlohmann::json& given, const std::string& name) {
   }
   if (r.has("software")) job.software = read_software_names(r);
   r.finish();
-  if (!job.model.zoo && !is_xla_program(job.model.onnx))
+  if (before && before->onnx == job.model.onnx)
+    job.model.file = before->file;
+  else if (!job.model.zoo && !is_xla_program(job.model.onnx))
     job.model.file = std::make_shared<const OnnxFile>(job.model.onnx);
   take_fixed_batch(job);
   resolve_stage_bounds(job);
   return job;
 }
 
+}  // namespace
+
+Job read_job(const nlohmann::json& given, const std::string& name) { return read_job_after(given, name, nullptr); }
+
 Job read_again(const Job& job, const nlohmann::json& given) {
-  Job out = read_job(given, job.source);
+  Job out = read_job_after(given, job.source, &job.model);
   out.software = job.software;
   out.measured_alone = job.measured_alone;
   return out;
