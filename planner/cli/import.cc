@@ -41,9 +41,9 @@ std::int64_t frozen_parameters(const Graph& graph) {
 double product_flops(const Graph& graph) {
   double total = 0;
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    const bool by_known = std::ranges::any_of(graph.ops[OpId(op)].inputs, [&](TensorId t) {
-      return t.valid() && graph.tensors[t].kind == TensorKind::constant;
-    });
+    const std::vector<TensorId>& operands = graph.ops[OpId(op)].inputs;
+    const bool by_known =
+        operands.size() > 1 && operands[1].valid() && graph.tensors[operands[1]].kind == TensorKind::constant;
     if (!by_known) total += product_flops(OpUse(graph, OpId(op)));
   }
   return total;

@@ -1,24 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the ONNX files and the XLA program of bad/files, byte by byte: tests/cli/make_onnx.py. No library is needed."""
+import sys
 from pathlib import Path
 
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def integer(field, number):
-    return varint(field << 3) + varint(number)
-
-
-def message(field, content):
-    content = content.encode() if isinstance(content, str) else content
-    return varint(field << 3 | 2) + varint(len(content)) + content
+sys.path.append(str(Path(__file__).resolve().parents[1] / "onnx"))
+from onnx_bytes import integer, message  # noqa: E402
 
 
 def value(name, extents=(2, 3)):  # a float tensor

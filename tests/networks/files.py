@@ -2,6 +2,8 @@
 """The files of a network that superstep reads: exported models, with what PyTorch finds beside them."""
 import copy
 import json
+import pathlib
+import sys
 import warnings
 
 import torch
@@ -9,24 +11,17 @@ import torch
 from catalogue import INSIDE
 from pytorch_side import WithLoss, doubled, flops_of, made, reference, stored_buffers, stored_numbers
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "onnx"))
+import onnx_bytes  # noqa: E402
+
 TYPES = {torch.float32: 1, torch.uint8: 2, torch.int64: 7}
 LARGEST = 30_000_000  # parameters of networks that are also exported by default
 PRESERVE, TRAINING = torch.onnx.TrainingMode.PRESERVE, torch.onnx.TrainingMode.TRAINING
 
 
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
 def save(tensor, path):
-    """As a TensorProto: dims 1, data_type 2, raw_data 9."""
-    raw = tensor.detach().contiguous().numpy().tobytes()
-    dims = b"".join(varint(1 << 3) + varint(n) for n in tensor.shape)
-    path.write_bytes(dims + varint(2 << 3) + varint(TYPES[tensor.dtype]) + varint(9 << 3 | 2) + varint(len(raw)) + raw)
+    values = tensor.detach().contiguous().numpy().tobytes()
+    path.write_bytes(onnx_bytes.tensor(tensor.shape, TYPES[tensor.dtype], values))
 
 
 def save_all(folder, names, tensors):

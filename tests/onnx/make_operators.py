@@ -13,33 +13,17 @@ import torch
 import torchvision
 from torch.nn import functional as F
 
+import onnx_bytes
+from onnx_bytes import integer, message
+
 FOLDER = Path(__file__).parent / "operators"
 TYPES = {torch.float32: 1, torch.uint8: 2, torch.int8: 3, torch.int16: 5, torch.int32: 6, torch.int64: 7, torch.bool: 9,
          torch.float64: 11, torch.bfloat16: 16}
 
 
-def varint(number):
-    number &= 2**64 - 1
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def integer(field, number):
-    return varint(field << 3) + varint(number)
-
-
-def message(field, content):
-    content = content.encode() if isinstance(content, str) else content
-    return varint(field << 3 | 2) + varint(len(content)) + content
-
-
 def tensor(name, value):
-    dims = b"".join(integer(1, extent) for extent in value.shape)
     raw = value.contiguous().view(torch.int16) if value.dtype == torch.bfloat16 else value.contiguous()
-    return dims + integer(2, TYPES[value.dtype]) + message(8, name) + message(9, raw.numpy().tobytes())
+    return onnx_bytes.tensor(value.shape, TYPES[value.dtype], raw.numpy().tobytes(), name)
 
 
 def info(name, value):
