@@ -68,6 +68,7 @@ class Backward {
       add(y, builder_.one("copy", {builder_.constant(std::move(one), std::string(kLossScale))}));
     }
     for (std::size_t i = forward_ops; i-- > 0;) visit(OpId(i));
+    builder_.set_turn({});
   }
 
   // In the tensor's own shape; zero where nothing reached it.

@@ -121,6 +121,9 @@ class GraphBuilder {
   // divided by the size of the whole group.
   TensorId group_statistic(TensorId t, std::int64_t across);
   TensorId layer_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon, std::int64_t axis = -1);
+  // Divides `a` by the root of its mean square over the dimensions from `axis` on, and multiplies by gamma, which may
+  // be invalid.
+  TensorId rms_norm(TensorId a, TensorId gamma, double epsilon, std::int64_t axis = -1);
   // Operand and axes of the statistics that batch norm takes in training mode: over all dimensions of a statistics
   // group but the channels.
   struct BatchGroups {

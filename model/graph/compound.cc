@@ -52,6 +52,14 @@ TensorId normalize_gradient(GraphBuilder& b, TensorId, TensorId y, TensorId dy) 
   return b.binary("mul", centred, r);
 }
 
+// The dimensions from `axis` on, which is counted from the end if it is negative.
+std::vector<std::int64_t> axes_from(std::int64_t axis, const TensorInfo& info) {
+  const auto rank = static_cast<std::int64_t>(info.shape.size());
+  std::vector<std::int64_t> axes;
+  for (std::int64_t d = axis < 0 ? axis + rank : axis; d < rank; ++d) axes.push_back(d);
+  return axes;
+}
+
 constexpr GradientRule kSoftmax{"softmax", softmax_gradient};
 constexpr GradientRule kLogSoftmax{"log_softmax", log_softmax_gradient};
 constexpr GradientRule kNormalize{"normalize", normalize_gradient};
@@ -97,11 +105,14 @@ TensorId GraphBuilder::normalize(TensorId a, std::vector<std::int64_t> axes, dou
   return y;
 }
 
+TensorId GraphBuilder::rms_norm(TensorId a, TensorId gamma, double epsilon, std::int64_t axis) {
+  const TensorId square = reduce("mean_square", a, axes_from(axis, info(a)), true, statistics_type(info(a).type));
+  const TensorId y = binary("mul", a, unary("rsqrt", shift(square, epsilon)));
+  return gamma.valid() ? binary("mul", y, gamma) : y;
+}
+
 TensorId GraphBuilder::layer_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon, std::int64_t axis) {
-  const auto rank = static_cast<std::int64_t>(info(a).shape.size());
-  std::vector<std::int64_t> axes;
-  for (std::int64_t d = axis < 0 ? axis + rank : axis; d < rank; ++d) axes.push_back(d);
-  TensorId y = normalize(a, std::move(axes), epsilon);
+  TensorId y = normalize(a, axes_from(axis, info(a)), epsilon);
   if (gamma.valid()) y = binary("mul", y, gamma);
   return beta.valid() ? binary("add", y, beta) : y;
 }

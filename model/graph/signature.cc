@@ -66,6 +66,15 @@ class Signature {
       for (TensorId t : op.outputs) visit(t);
     }
   }
+  // Which of the ops are in loops, and where turns begin.
+  void add_turns(std::span<const OpId> ops) {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const Turn turn = graph_.ops[ops[i]].turn;
+      if (turn.loop < 0) continue;
+      const bool begins = i == 0 || graph_.ops[ops[i - 1]].turn != turn;
+      hash_ = mix(mix(hash_, i), begins ? 1 : 0);
+    }
+  }
   std::uint64_t hash() const { return hash_; }
 
  private:
@@ -88,7 +97,10 @@ class Signature {
 
 std::uint64_t signature(const Graph& graph, UnitId unit, std::span<const Pass> passes) {
   Signature s(graph, static_cast<std::uint64_t>(graph.units[unit].role));
-  for (Pass p : passes) s.add(graph.units[unit].ops[static_cast<std::size_t>(p)]);
+  for (Pass p : passes) {
+    s.add(graph.units[unit].ops[static_cast<std::size_t>(p)]);
+    s.add_turns(graph.units[unit].ops[static_cast<std::size_t>(p)]);
+  }
   return s.hash();
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "model/lower/vertex_code.h"
+#include "model/lower/code_size.h"
 
 namespace superstep {
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "model/lower/code_size.h"
 #include "model/lower/gradient_slices.h"
 #include "model/lower/make_steps.h"
 #include "model/lower/serialise.h"
@@ -119,9 +120,6 @@ class UnitLowering {
   std::int64_t noted(const CapParts& made) { return note(made.caps), made.parts; }
   Bytes tile_bytes(TensorId t) const { return per_tile(c_.facts, c_.sharding, t, c_.tiles); }
 
-  static Bytes code_of_exchange(const ExchangeFabric& x, std::int64_t fragments) {
-    return x.code_per_phase + x.code_per_fragment * fragments;
-  }
   void add_step(Step step, std::size_t position) {
     step.op = static_cast<std::int32_t>(position);
     step.live = memory_.live();
@@ -475,24 +473,15 @@ class UnitLowering {
       const UnitMemory::Kept kept = memory_.kept([&](TensorId t) { return tile_bytes(t); });
       f_.kept = kept.own, f_.crossing = kept.crossing;
     }
-    f_.exchange_code = exchange_code();
-  }
-
-  // The turns of a loop share the code of the one that has most.
-  Bytes exchange_code() const {
-    const ExchangeFabric& x = c_.chip.exchange;
-    std::map<Turn, Bytes> of_turn;
+    std::map<Turn, Bytes> code;
+    const ExchangeFabric& fabric = c_.chip.exchange;
     for (const Step& s : f_.steps) {
       if (s.kind != StepKind::exchange && s.kind != StepKind::collective) continue;
       const std::int64_t fragments = s.data == Data::update_sums ? 1 : kFragments;  // a scalar is in one piece
-      of_turn[g_.ops[ops_[static_cast<std::size_t>(s.op)]].turn] += code_of_exchange(x, fragments);
+      code[g_.ops[ops_[static_cast<std::size_t>(s.op)]].turn] += exchange_code(fabric, fragments);
     }
-    for (const auto& [turn, exchanges] : by_tile_plans_) of_turn[turn] -= exchanges * code_of_exchange(x, kFragments);
-    std::map<std::int32_t, Bytes> of_loop;
-    for (const auto& [turn, code] : of_turn) of_loop[turn.loop] = std::max(of_loop[turn.loop], code);
-    Bytes sum(0);
-    for (const auto& [loop, code] : of_loop) sum += code;
-    return sum;
+    for (const auto& [turn, exchanges] : by_tile_plans_) code[turn] -= exchanges * exchange_code(fabric, kFragments);
+    f_.exchange_code = code_of_loops(code);
   }
 };
 

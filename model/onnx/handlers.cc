@@ -48,6 +48,13 @@ TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::i
   return b.constant(std::move(array));
 }
 
+DType type_named(Node& n, std::string_view attribute, DType fallback) {
+  const auto type = static_cast<std::int32_t>(n.integer_attribute(attribute, kUndefined));
+  if (type == kUndefined) return fallback;
+  if (!our_type(type)) Node::not_supported("type " + type_name(type));
+  return n.context.float_type(*our_type(type));
+}
+
 TensorId counting(GraphBuilder& b, std::int64_t n) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(n));
   std::iota(values.begin(), values.end(), 0);

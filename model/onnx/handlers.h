@@ -49,13 +49,13 @@ TensorId times_matrix(GraphBuilder& b, TensorId x, Array matrix);
 // x with zeros put in before and behind each dimension.
 TensorId with_zeros(GraphBuilder& b, TensorId x, const std::vector<std::int64_t>& before,
                     const std::vector<std::int64_t>& after);
-// x divided by the root of its mean square over dimensions from `axis` on. `gamma`: a factor; may be invalid.
-TensorId rms_norm(GraphBuilder& b, TensorId x, TensorId gamma, double epsilon, std::int64_t axis);
 // x [batch, places, heads * width] as [batch, heads, places, width], and back.
 TensorId heads_apart(GraphBuilder& b, TensorId x, std::int64_t heads);
 TensorId heads_together(GraphBuilder& b, TensorId x);
 // The product of matrices, of which each may be transposed.
 TensorId matrix_product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x = false, bool transpose_y = false);
+// The type that an attribute names by its number in ONNX files; where it names none `fallback`.
+DType type_named(Node& n, std::string_view attribute, DType fallback);
 // Handlers that another domain has, too.
 Results gemm(Node& n);
 Results quantize(Node& n);

@@ -109,12 +109,7 @@ Results trilu(Node& n) {
 Results eye_like(Node& n) {
   GraphBuilder& b = n.b;
   const std::int64_t k = n.integer_attribute("k", 0);
-  const auto file_type = static_cast<std::int32_t>(n.integer_attribute("dtype", kUndefined));
-  DType type = n.type(0);
-  if (file_type != kUndefined) {
-    if (!our_type(file_type)) Node::not_supported("type " + type_name(file_type));
-    type = n.context.float_type(*our_type(file_type));
-  }
+  const DType type = type_named(n, "dtype", n.type(0));
   if (n.rank(0) != 2) Node::fail("a matrix is expected, found " + to_text(n.shape(0)));
   const std::int64_t rows = n.shape(0)[0], columns = n.shape(0)[1];
   const TensorId diagonal = b.binary("and", triangle(b, rows, columns, k, true), triangle(b, rows, columns, k, false));

@@ -95,7 +95,7 @@ Results skip_layer_norm(Node& n) {
 
 Results skip_rms_norm(Node& n) {
   return skip_norm(n, 3, [](Node& m, TensorId x) {
-    return rms_norm(m.b, x, m.in(2), m.number_attribute("epsilon", 1e-12), m.rank(0) - 1);
+    return m.b.rms_norm(x, m.in(2), m.number_attribute("epsilon", 1e-12), m.rank(0) - 1);
   });
 }
 

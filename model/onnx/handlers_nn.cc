@@ -120,7 +120,7 @@ Results rms_normalization(Node& n) {
   const std::int64_t axis = n.axis(n.integer_attribute("axis", -1), n.rank(0));
   const double epsilon = n.number_attribute("epsilon", 1e-5);
   n.integer_attribute("stash_type", 1);
-  return {rms_norm(b, x, n.optional_in(1), epsilon, axis)};
+  return {b.rms_norm(x, n.optional_in(1), epsilon, axis)};
 }
 
 struct BatchNorm {
@@ -282,12 +282,6 @@ constexpr Handler kNnHandlers[] = {
 };
 
 }  // namespace
-
-TensorId rms_norm(GraphBuilder& b, TensorId x, TensorId gamma, double epsilon, std::int64_t axis) {
-  const TensorId power =
-      b.reduce("mean_square", x, from(axis, static_cast<std::int64_t>(b.info(x).shape.size())), true);
-  return scaled(b, b.binary("mul", x, b.unary("rsqrt", b.shift(power, epsilon))), gamma, {});
-}
 
 TensorId matrix_product(GraphBuilder& b, TensorId x, TensorId y, bool transpose_x, bool transpose_y) {
   const Factor fx = without_transpose(b, x), fy = without_transpose(b, y);

@@ -22,14 +22,6 @@ TensorId random_like(Node& n, TensorId like) {
   return b.one(n.core, {like}, std::move(attrs));
 }
 
-// The type that attribute "dtype" names; without it `fallback`.
-DType wanted(Node& n, DType fallback) {
-  const auto type = static_cast<std::int32_t>(n.integer_attribute("dtype", kUndefined));
-  if (type == kUndefined) return fallback;
-  if (!our_type(type)) Node::not_supported("type " + type_name(type));
-  return n.context.float_type(*our_type(type));
-}
-
 // from + size * x.
 Results moved(Node& n, TensorId x, double from, double size) { return {n.b.shift(n.b.scale(x, size), from)}; }
 
@@ -46,10 +38,10 @@ Results around(Node& n, TensorId like) {
 // A constant of the attributes "shape" and "dtype".
 TensorId shaped(Node& n) {
   const Shape shape = checked_shape(n.integers_attribute("shape"), "shape");
-  return n.b.constant(Array(TensorInfo{wanted(n, n.context.float_type(DType::fp32)), shape}));
+  return n.b.constant(Array(TensorInfo{type_named(n, "dtype", n.context.float_type(DType::fp32)), shape}));
 }
 // Operand 0 in the type of "dtype".
-TensorId given(Node& n) { return n.b.cast(n.in(0), wanted(n, n.type(0))); }
+TensorId given(Node& n) { return n.b.cast(n.in(0), type_named(n, "dtype", n.type(0))); }
 
 template <Results (*F)(Node&, TensorId), TensorId (*Like)(Node&)>
 Results random(Node& n) {
@@ -59,7 +51,7 @@ Results random(Node& n) {
 // True with the probability that the operand says.
 Results bernoulli(Node& n) {
   GraphBuilder& b = n.b;
-  const DType type = wanted(n, n.type(0));
+  const DType type = type_named(n, "dtype", n.type(0));
   const TensorId hit = b.binary("less", random_like(n, n.in(0)), n.in(0));
   return {b.cast(hit, type)};
 }

@@ -12,11 +12,7 @@ namespace {
 
 constexpr double kTurn = 2 * std::numbers::pi;
 
-DType wanted_type(Node& n, std::string_view attribute) {
-  const auto file_type = static_cast<std::int32_t>(n.integer_attribute(attribute, kFloat));
-  if (!our_type(file_type) || file_type == kBfloat16) Node::not_supported("type " + type_name(file_type));
-  return n.context.float_type(*our_type(file_type));
-}
+DType output_type(Node& n) { return type_named(n, "output_datatype", n.context.float_type(DType::fp32)); }
 
 constexpr double kLongestSignal = 1 << 20;
 
@@ -25,7 +21,7 @@ Results cosine_window(Node& n, double a, double b, double c) {
   const double size = n.number(0, "size");
   if (!(size >= 0 && size <= kLongestSignal)) Node::fail("a window of " + std::to_string(size) + " elements");
   const bool periodic = n.integer_attribute("periodic", 1) != 0;
-  const DType type = wanted_type(n, "output_datatype");
+  const DType type = output_type(n);
   const double turns = periodic ? size : size - 1;
   std::vector<double> values;
   for (double i = 0; i < size; ++i) {
@@ -54,7 +50,7 @@ Results mel_weights(Node& n) {
   std::vector<double> edges;
   const double step = (mel(high) - mel(low)) / (mels + 2);
   for (double i = 0; i < mels + 2; ++i) edges.push_back(std::floor((length + 1) * hertz(mel(low) + i * step) / rate));
-  Array weights(TensorInfo{wanted_type(n, "output_datatype"), {rows, columns}});
+  Array weights(TensorInfo{output_type(n), {rows, columns}});
   const auto put = [&](double row, std::int64_t column, double value) {
     if (row >= 0 && row < static_cast<double>(rows))
       weights.set(static_cast<std::int64_t>(row) * columns + column, value);

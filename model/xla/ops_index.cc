@@ -60,13 +60,6 @@ Extents joined(const Extents& a, const Extents& b) {
   return out;
 }
 
-Extents inverse(const Extents& order) {
-  Extents out(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    out.at(static_cast<std::size_t>(order[i])) = static_cast<std::int64_t>(i);
-  return out;
-}
-
 Places places_of(const Call& c, const auto& n, const List& removed, const List& batch, const List& tuple,
                  const List& window, std::int64_t result_rank) {
   const auto rank = static_cast<std::int64_t>(c.at(0).shape.size()),

@@ -60,13 +60,6 @@ Extents with(std::int64_t first, std::int64_t second, const google::protobuf::Re
   return out;
 }
 
-Extents inverse(const Extents& order) {
-  Extents out(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    out.at(static_cast<std::size_t>(order[i])) = static_cast<std::int64_t>(i);
-  return out;
-}
-
 struct Windows {
   Extents strides, dilations, low, high, between;  // between: the operand's dilation
   bool turned = false;                             // the weights, in all dimensions

@@ -171,6 +171,13 @@ std::string transposed(Writer& w, const std::string& tensor, const Extents& orde
   return std::ranges::is_sorted(order) ? tensor : w.add("Transpose", {tensor}, {{"perm", order}});
 }
 
+Extents inverse(const Extents& order) {
+  Extents out(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    out.at(static_cast<std::size_t>(order[i])) = static_cast<std::int64_t>(i);
+  return out;
+}
+
 std::int64_t volume_of(const Extents& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }

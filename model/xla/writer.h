@@ -120,6 +120,7 @@ struct Call {
 // Moved dimensions: dimension i of the result is order[i] of the operand. No node where nothing moves.
 std::string transposed(Writer& w, const std::string& tensor, const Extents& order);
 Extents permuted(const Extents& shape, const Extents& order);
+Extents inverse(const Extents& order);  // the order that leads back
 std::int64_t volume_of(const Extents& shape);
 
 using Handler = Value (*)(Call&);

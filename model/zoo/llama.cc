@@ -53,7 +53,7 @@ class LlamaBuilder {
   Rotation rotation_;
 
   TensorId norm(const std::string& name, TensorId x) {
-    return rms_norm(b_, x, b_.weight(name + "_gamma", type_, {b_.info(x).shape.back()}), s_.norm_epsilon);
+    return b_.rms_norm(x, b_.weight(name + "_gamma", type_, {b_.info(x).shape.back()}), s_.norm_epsilon);
   }
   // Of queries or keys [..., sequence, head_size].
   TensorId turned(const std::string& name, TensorId x) {

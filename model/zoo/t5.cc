@@ -94,7 +94,7 @@ class T5Builder {
   TensorId embed(const std::string& name, std::int64_t length) {
     return b_.dropout(b_.gather(words_, b_.input(name, DType::int32, {m_, length})), s_.dropout);
   }
-  TensorId norm(TensorId x) { return rms_norm(b_, x, b_.weight("norm_gamma", type_, {s_.hidden}), kT5Epsilon); }
+  TensorId norm(TensorId x) { return b_.rms_norm(x, b_.weight("norm_gamma", type_, {s_.hidden}), kT5Epsilon); }
   TensorId finish(TensorId x, const std::string& name) {
     GraphBuilder::Scope scope(b_, name);
     return b_.dropout(norm(x), s_.dropout);

@@ -44,12 +44,6 @@ TensorId layer_norm(const Context& c, const std::string& name, TensorId x) {
   return c.b.layer_norm(x, gamma, beta, kLayerNormEpsilon);
 }
 
-TensorId rms_norm(GraphBuilder& b, TensorId x, TensorId gamma, double epsilon) {
-  const DType type = b.info(x).type == DType::fp64 ? DType::fp64 : DType::fp32;
-  const TensorId square = b.reduce("mean_square", x, {-1}, true, type);
-  return b.binary("mul", b.binary("mul", x, b.unary("rsqrt", b.shift(square, epsilon))), gamma);
-}
-
 TensorId attention(const Context& c, TensorId x, const Mask& mask) {
   GraphBuilder& b = c.b;
   const std::int64_t m = c.micro_batch, s = c.spec.sequence_length, h = c.spec.hidden, heads = c.spec.heads;

@@ -24,8 +24,6 @@ struct Context {
 
 TensorId dense(const Context& c, const std::string& name, TensorId x, std::int64_t columns);  // x W + bias
 TensorId layer_norm(const Context& c, const std::string& name, TensorId x);
-// x divided by the root of its mean square over the last dimension, times gamma.
-TensorId rms_norm(GraphBuilder& b, TensorId x, TensorId gamma, double epsilon);
 
 // Added to the scores of all heads: [m or 1, 1, s or 1, s]. Empty: none.
 using Mask = std::function<TensorId()>;

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "model/hash.h"
-#include "model/lower/vertex_code.h"
+#include "model/lower/code_size.h"
 
 namespace superstep {
 std::size_t Setting::hash() const {

@@ -94,6 +94,28 @@ TEST(Gradients, OfAnLstmEqualFiniteDifferences) {
   expect_gradients(graph, add_gradients(graph), random_feeds(graph, 7, 1), 1e-7);
 }
 
+// Ops of a gradient belong to the turn of the op that it is of; those before and behind the loop to none.
+TEST(Gradients, OfOpsInALoopBelongToTheirTurns) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const TensorId w = b.weight("w", DType::fp32, {2});
+  TensorId x = b.unary("tanh", b.weight("before", DType::fp32, {2}));
+  {
+    GraphBuilder::Loop loop(b);
+    for (int i = 0; i < 3; ++i) {
+      loop.next();
+      x = b.binary("mul", x, w);
+    }
+  }
+  graph.loss = b.reduce("sum", x, {0}, false);
+  const TensorId gradient = add_gradients(graph).at(w);
+  std::map<Turn, int> counts;
+  for (const Op& op : graph.ops) counts[op.turn] += op.pass == Pass::backward ? 1 : 0;
+  for (std::int32_t turn : {0, 1, 2}) EXPECT_GT((counts[{0, turn}]), 0) << turn;
+  EXPECT_GT(counts[{}], 0);
+  EXPECT_EQ(graph.tensors[gradient].kind, TensorKind::weight_gradient);
+}
+
 TEST(Gradients, OfATensorUsedTwiceAddUp) {
   Graph graph;
   GraphBuilder b(graph);

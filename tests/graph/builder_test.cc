@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <sstream>
 
 #include "model/error.h"
@@ -73,6 +74,47 @@ TEST(Builder, NamesTheOpWhoseOperandsDoNotMatch) {
   EXPECT_THROW(b.binary("add", x, b.input("z", DType::fp32, {4})), Error);
   EXPECT_THROW(b.reshape(x, {5, 5}), Error);
   EXPECT_THROW(b.one("no_such_op", {x}), InternalError);
+}
+
+TEST(Builder, OpsBelongToTheTurnsOfTheOutermostLoop) {
+  Graph graph;
+  GraphBuilder b(graph);
+  TensorId x = b.input("x", DType::fp32, {2});
+  const auto turn_of_next = [&] {
+    x = b.unary("tanh", x);
+    return graph.ops[graph.tensors[x].producer].turn;
+  };
+  EXPECT_EQ(turn_of_next(), Turn{});
+  for (std::int32_t loop : {0, 1}) {
+    GraphBuilder::Loop outer(b);
+    for (std::int32_t number : {0, 1}) {
+      outer.next();
+      EXPECT_EQ(turn_of_next(), (Turn{loop, number}));
+      GraphBuilder::Loop inner(b);
+      inner.next();
+      inner.next();
+      EXPECT_EQ(turn_of_next(), (Turn{loop, number}));
+    }
+  }
+  EXPECT_EQ(turn_of_next(), Turn{});
+}
+
+// The same ops written out, which is code for each of them, and in a loop, which is code for one turn.
+TEST(Signature, TellsALoopFromTheSameOpsWrittenOut) {
+  const auto of = [](bool in_loop) {
+    Graph graph;
+    GraphBuilder b(graph);
+    TensorId x = b.input("x", DType::fp32, {2});
+    std::optional<GraphBuilder::Loop> loop;
+    if (in_loop) loop.emplace(b);
+    for (int i = 0; i < 3; ++i) {
+      if (in_loop) loop->next();
+      x = b.unary("tanh", x);
+    }
+    return signature(graph, UnitId(0));
+  };
+  EXPECT_EQ(of(true), of(true));
+  EXPECT_NE(of(true), of(false));
 }
 
 TEST(Compound, SoftmaxIsFiveOpsAndSumsToOne) {

@@ -219,6 +219,7 @@ with Debian's torch 1.13 and torchvision 0.14, and checked by `./check --full`. 
 | run | values are PyTorch's, and a plan in fp32 has the bits of the plain model |
 | train | loss and gradients are PyTorch's, and a step under a plan has the bits of the plain model |
 | s | seconds, one core |
+| – | not tried: files that the exporter writes by itself above 30 M parameters, training where catalogue.py asks for none |
 
 Parameters are equal in number only if the export folds nothing (`training=TrainingMode.PRESERVE,
 do_constant_folding=False`) and no two tensors have equal values: in evaluation mode the exporter stores equal tensors
@@ -236,7 +237,7 @@ def write_page(rows, reasons):
     names = [network.name for network in catalogue.ALL]
     ordered = lambda found: [row for name in names for row in found.get(name, [])]
     good = sum(all(cell != NO for cell in row) for row in ordered(rows))
-    text = PREAMBLE + "## Networks\n\n" + f"{good} of {len(ordered(rows))} networks pass in every column.\n\n"
+    text = PREAMBLE + "## Networks\n\n" + f"{good} of {len(ordered(rows))} networks fail in no column.\n\n"
     text += table(["network", "family", "opset", "parameters", "FLOPs", *STEPS, "s"], ordered(rows))
     text += "\n## What does not pass\n\n" + table(["network", "step", "why"], ordered(reasons))
     PAGE.write_text(text)

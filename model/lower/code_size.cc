@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/lower/vertex_code.h"
+#include "model/lower/code_size.h"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +23,18 @@ Sizes sizes_of_ops() {
 }
 
 }  // namespace
+
+Bytes exchange_code(const ExchangeFabric& exchange, std::int64_t fragments) {
+  return exchange.code_per_phase + exchange.code_per_fragment * fragments;
+}
+
+Bytes code_of_loops(const std::map<Turn, Bytes>& of_turns) {
+  std::map<std::int32_t, Bytes> of_loop;
+  for (const auto& [turn, code] : of_turns) of_loop[turn.loop] = std::max(of_loop[turn.loop], code);
+  Bytes sum(0);
+  for (const auto& [loop, code] : of_loop) sum += code;
+  return sum;
+}
 
 Bytes vertex_code(const VertexSet& kinds) {
   constexpr std::size_t kWord = 64;
