@@ -22,6 +22,7 @@ struct Sqrt {
 };
 // Integers wrap around: the least one is its own negative.
 std::int64_t negative(std::int64_t x) { return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x)); }
+std::uint64_t negative(std::uint64_t x) { return 0 - x; }
 template <std::floating_point T>
 T negative(T x) {
   return -x;
@@ -30,10 +31,14 @@ struct Neg {
   static auto of(auto x) { return negative(x); }
 };
 struct Abs {
-  static auto of(auto x) { return std::is_floating_point_v<decltype(x)> ? std::abs(x) : x < 0 ? negative(x) : x; }
+  template <class T>
+  static T of(T x) {
+    if constexpr (std::is_floating_point_v<T>) return std::abs(x);
+    return x < 0 ? negative(x) : x;
+  }
 };
 struct Sign {
-  static auto of(auto x) { return x > 0 ? decltype(x){1} : x < 0 ? decltype(x){-1} : x; }
+  static auto of(auto x) { return x > 0 ? decltype(x){1} : x < 0 ? static_cast<decltype(x)>(-1) : x; }
 };
 struct Reciprocal {
   static auto of(auto x) { return 1 / x; }
@@ -172,7 +177,8 @@ template <double (*F)(double)>
 using InDouble = RowKernel<double_row<F>>;
 
 template <class F>
-using IntegerRows = RowKernel<unary_row<F, double>, unary_row<F, float>, unary_row<F, std::int64_t>>;
+using IntegerRows =
+    RowKernel<unary_row<F, double>, unary_row<F, float>, unary_row<F, std::int64_t>, unary_row<F, std::uint64_t>>;
 
 constexpr LoopCost kSimple{17, 2, 2};          // neg, abs, square: one load-store pair more than a copy
 constexpr LoopCost kScalarMath{17, 240, 120};  // C++ library code per element (estimated; sin, cos on floats: 2300)
@@ -190,7 +196,8 @@ std::vector<OpDef> make_unary() {
                                                                                          unary_gradient<g_sigmoid>),
       unary<FunctionRows<f_erf, &numerics::Functions::erf>, LoopCost{17, 52, 44}>(
           "erf", unary_gradient<g_erf>),  // 13 per half, 22 per float
-      unary<RowKernel<unary_row<Relu, double>, function_row<&numerics::Functions::relu>, unary_row<Relu, std::int64_t>>,
+      unary<RowKernel<unary_row<Relu, double>, function_row<&numerics::Functions::relu>, unary_row<Relu, std::int64_t>,
+                      unary_row<Relu, std::uint64_t>>,
             LoopCost{26, 2, 2}>("relu", unary_gradient<g_relu>),
       unary<InDouble<f_softplus>, kScalarMath>("softplus", unary_gradient<g_softplus>),
       unary<IntegerRows<Neg>, kSimple, 1>("neg", unary_gradient<g_neg>),

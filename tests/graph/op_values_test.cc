@@ -30,6 +30,9 @@ struct Expectation {
 void PrintTo(const Expectation& e, std::ostream* out) { *out << e.name; }
 
 Value ints(Shape shape, Numbers numbers) { return {std::move(shape), std::move(numbers), DType::int32}; }
+Value unsigned_ints(Numbers numbers) {
+  return {{static_cast<std::int64_t>(numbers.size())}, std::move(numbers), DType::uint64};
+}
 AttrValue n(std::int64_t v) { return v; }
 AttrValue list(Ints v) { return v; }
 AttrValue text(const char* v) { return std::string(v); }
@@ -38,6 +41,12 @@ const double kNan = std::nan("");
 
 const std::vector<Expectation>& expectations() {
   static const std::vector<Expectation> all = {
+      // Numbers whose highest bit is set are large, not negative.
+      {"abs_uint64", "abs", {unsigned_ints({0x1p63, 1})}, {}, {unsigned_ints({0x1p63, 1})}},
+      {"relu_uint64", "relu", {unsigned_ints({0x1p63, 0})}, {}, {unsigned_ints({0x1p63, 0})}},
+      {"sign_uint64", "sign", {unsigned_ints({0x1p63, 0})}, {}, {unsigned_ints({1, 0})}},
+      {"max_uint64", "max", {unsigned_ints({0x1p63}), unsigned_ints({5})}, {}, {unsigned_ints({0x1p63})}},
+      {"div_uint64", "div", {unsigned_ints({0x1p63}), unsigned_ints({2})}, {}, {unsigned_ints({0x1p62})}},
       {"relu", "relu", {{{4}, {-1, 0, 2, kNan}}}, {}, {{{4}, {0, 0, 2, kNan}}}},
       {"round_to_even", "round", {{{5}, {0.5, 1.5, 2.5, -0.5, -1.5}}}, {}, {{{5}, {0, 2, 2, 0, -2}}}},
       {"sign", "sign", {{{3}, {-7, 0, 3}}}, {}, {{{3}, {-1, 0, 1}}}},
